@@ -1,0 +1,1 @@
+"""Quality, latency and cross-tenant leakage of retrievers, measured in one run."""

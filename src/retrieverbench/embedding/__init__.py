@@ -1,0 +1,1 @@
+"""Texts into vectors, with a cache on disk."""

@@ -1,0 +1,131 @@
+"""Every error raised on purpose, divided by what the reader can do about it.
+
+RetrieverBenchError
+├── InputError            change the command, the suite or the golden set            exit 2
+│   └── TenantError       this cannot name a tenant (raised before any request)
+└── BackendError          start, install, repair or reconfigure the backend          exit 3
+    ├── MissingClient     pip install 'retrieverbench[x]'
+    ├── Unavailable       no connection, reset, pool exhausted, 5xx
+    ├── TimedOut          no answer before the deadline
+    ├── Throttled         429, or the backend's own word for it; carries Retry-After
+    ├── Refused           credentials or rights
+    ├── Rejected          the backend calls our request wrong (4xx), with its text
+    ├── Unsupported       claimed in general, absent on this server (licence, version)
+    └── AdapterError      the adapter broke the protocol (bad answer, more than k, lost item)
+
+An exception says that work could not be done; what the work found is a verdict.
+A leak is therefore never an exception.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """How one request ended. The numbers are stored in load records and never change."""
+
+    OK = 0
+    TIMEOUT = 1
+    CONNECT = 2
+    RESET = 3
+    POOL_TIMEOUT = 4
+    THROTTLED = 5
+    HTTP_4XX = 6
+    HTTP_5XX = 7
+    AUTH = 8
+    BAD_ANSWER = 9
+    WRONG_COUNT = 10
+    TENANT_VIOLATION = 11
+    CANCELLED = 12
+    HARNESS = 13
+    PARTIAL = 14
+
+    @property
+    def word(self) -> str:
+        """The name as artifacts and reports print it, e.g. `pool_timeout`."""
+        return self.name.lower()
+
+
+class RetrieverBenchError(Exception):
+    """The root; never raised itself."""
+
+    exit_code = 5
+
+
+class InputError(RetrieverBenchError):
+    """The user's input is wrong. `faults` holds one line per fault; str() joins them."""
+
+    exit_code = 2
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults: tuple[str, ...] = faults
+
+
+class TenantError(InputError):
+    """This value cannot name a tenant. Raised before any request is sent."""
+
+
+class BackendError(RetrieverBenchError):
+    """A backend could not do what was asked. `code` is the load record's word for it."""
+
+    exit_code = 3
+    code = Code.HARNESS
+
+    def __init__(self, message: str, *, code: Code | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+
+class MissingClient(BackendError):
+    """A package that this backend needs is not installed; the message holds the pip line."""
+
+    code = Code.CONNECT
+
+
+class Unavailable(BackendError):
+    """No connection, a connection lost, a full pool, or a server error (5xx)."""
+
+    code = Code.CONNECT
+
+
+class TimedOut(BackendError):
+    """No answer before the deadline."""
+
+    code = Code.TIMEOUT
+
+
+class Throttled(BackendError):
+    """The backend asks for fewer requests. `retry_after` is in seconds, None if not told."""
+
+    code = Code.THROTTLED
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Refused(BackendError):
+    """Credentials or rights are missing or wrong."""
+
+    code = Code.AUTH
+
+
+class Rejected(BackendError):
+    """The backend calls our request wrong (4xx); the message holds its own text."""
+
+    code = Code.HTTP_4XX
+
+
+class Unsupported(BackendError):
+    """The adapter can do this in general, this server cannot (licence, version)."""
+
+    code = Code.HTTP_4XX
+
+
+class AdapterError(BackendError):
+    """The adapter or backend broke the protocol: bad answer, more than k hits, a lost item."""
+
+    code = Code.BAD_ANSWER

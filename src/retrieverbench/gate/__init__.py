@@ -1,0 +1,1 @@
+"""Numbers, findings and rules become one verdict."""

@@ -1,0 +1,1 @@
+"""Golden sets, corpora and manifests: read, checked, never repaired."""

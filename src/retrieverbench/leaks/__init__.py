@@ -1,0 +1,1 @@
+"""What was seen of other tenants, judged by our own ledger."""

@@ -1,0 +1,1 @@
+"""Numbers from ids; standard library only."""

@@ -1,0 +1,73 @@
+"""The nouns: frozen, plain, without behaviour beyond their own consistency."""
+
+from retrieverbench.model.artifact import (
+    SCHEMA,
+    Artifact,
+    BackendRecord,
+    GoldenRecord,
+    TargetResult,
+)
+from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
+from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
+from retrieverbench.model.leaks import LeakCheck, LeakFinding
+from retrieverbench.model.run import CaseResult, CaseStatus, Run, Target
+from retrieverbench.model.scores import CaseValue, Mean, Scores, Slice
+from retrieverbench.model.search import (
+    MODES,
+    Fidelity,
+    Hit,
+    Layout,
+    Mode,
+    Query,
+    Response,
+    Value,
+)
+from retrieverbench.model.tenant import (
+    DEFAULT_TENANT_PATTERN,
+    TenantId,
+    parse_tenant,
+)
+from retrieverbench.model.timings import Percentile, Timings
+from retrieverbench.model.verdict import Rule, RuleKind, RuleResult, Verdict
+
+__all__ = [
+    "DEFAULT_TENANT_PATTERN",
+    "MODES",
+    "SCHEMA",
+    "Artifact",
+    "BackendRecord",
+    "CaseKind",
+    "CaseResult",
+    "CaseStatus",
+    "CaseValue",
+    "Chunk",
+    "ChunkStatus",
+    "Corpus",
+    "Fidelity",
+    "GoldenCase",
+    "GoldenRecord",
+    "GoldenSet",
+    "Hit",
+    "Layout",
+    "LeakCheck",
+    "LeakFinding",
+    "Mean",
+    "Mode",
+    "Percentile",
+    "Query",
+    "Response",
+    "Rule",
+    "RuleKind",
+    "RuleResult",
+    "Run",
+    "Scores",
+    "Slice",
+    "Target",
+    "TargetResult",
+    "TenantId",
+    "Timings",
+    "Value",
+    "Verdict",
+    "make_uid",
+    "parse_tenant",
+]

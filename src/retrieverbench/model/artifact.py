@@ -1,0 +1,97 @@
+"""The record of one run of a suite: everything later steps need, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from retrieverbench.model.leaks import LeakCheck
+from retrieverbench.model.run import CaseResult, Target
+from retrieverbench.model.scores import Scores
+from retrieverbench.model.search import Fidelity
+from retrieverbench.model.timings import Timings
+from retrieverbench.model.verdict import Verdict
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRecord:
+    """What answered, read back from the server; `settings_changed` voids the run."""
+
+    distribution: str
+    distribution_version: str
+    server: str
+    server_version: str
+    client: str
+    client_version: str
+    settings: Mapping[str, object]
+    properties: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    engine: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """All that was measured of one target, or why it was not.
+
+    When `failure` is set, `scores`, `timings` and `leaks` are None and `remedy` says what
+    would make it run; nothing of such a target is ever shown as a number.
+    """
+
+    target: Target
+    fidelity: Fidelity | None
+    required: bool
+    depth: int
+    failure: str | None = None
+    failure_code: str | None = None
+    remedy: str | None = None
+    backend: BackendRecord | None = None
+    load_seconds: float | None = None
+    settle_seconds: float | None = None
+    results: tuple[CaseResult, ...] = ()
+    scores: Scores | None = None
+    timings: Timings | None = None
+    leaks: LeakCheck | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenRecord:
+    """Which questions were asked of which corpus."""
+
+    name: str
+    version: int | None
+    sha256: str
+    corpus: str
+    corpus_sha256: str
+    cases: int
+    chunks: int
+    tenants: int
+    unanswerable: int
+    needs_review: int
+    relevance_level: int
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601)."""
+
+    schema: int
+    run_id: str
+    suite: str
+    suite_sha256: str
+    started: str
+    complete: bool
+    harness: Mapping[str, str]
+    machine: Mapping[str, object]
+    commit: str | None
+    dirty: bool | None
+    seeds: Mapping[str, int]
+    cache: str
+    embedding: Mapping[str, str]
+    golden: GoldenRecord
+    targets: tuple[TargetResult, ...]
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,50 @@
+"""What was seen of other tenants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Proof = Literal["clean", "leak", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeakFinding:
+    """One foreign or unknown chunk in an answer. Names ids and owners, never texts.
+
+    `owner` is None when the ledger does not know the uid (unknown counts as foreign).
+    `seen_in` is `quality`, `timed` or `canary`.
+    """
+
+    target: str
+    case_id: str
+    tenant: str
+    uid: str
+    rank: int
+    owner: str | None
+    seen_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeakCheck:
+    """The leak columns of one target.
+
+    `answers` and `hits` were checked against the owner ledger. `canaries_asked` counts
+    searches for a foreign canary, `canaries_found_by_owner` of `canaries_owned` is the
+    positive control. `control_foreign` counts foreign chunks that the unfiltered control
+    arm showed: it must be above 0, or there was nothing to steal. `proof` is `clean` only
+    with both controls, `inconclusive` (with `reason`) without.
+    """
+
+    answers: int
+    hits: int
+    foreign: int
+    unknown: int
+    canaries_asked: int
+    canaries_owned: int
+    canaries_found_by_owner: int
+    control_foreign: int
+    proof: Proof
+    reason: str | None
+    findings: tuple[LeakFinding, ...]
+    upper_bound: float | None

@@ -1,0 +1,61 @@
+"""Numbers from ids: per case and as means, with what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class CaseValue:
+    """A metric of one case: a number, or None with the reason why there is none.
+
+    `reason` is `unanswerable`, `no_relevant`, `missing`, `error:<code>` or `undefined`.
+    """
+
+    value: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A macro mean over cases, each case once.
+
+    `n` cases are in the mean, of which `counted_as_zero` failed and count as 0; `answered`
+    is the mean over the others. `value` is None when nothing valid was measured.
+    """
+
+    value: float | None
+    n: int
+    counted_as_zero: int = 0
+    answered: float | None = None
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The means of one part of the set, e.g. `tenant=acme`; `n` is its number of cases."""
+
+    field: str
+    value: str
+    n: int
+    means: Mapping[str, Mean]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All metrics of one run under one convention.
+
+    `means` and `cases` are keyed by canonical metric name (`ndcg@10`); `cases` then by
+    case id. `counters` holds counts and shares by name (`errors`, `duplicates`,
+    `underfill_rate@10`), None where a share is undefined.
+    """
+
+    convention: str
+    depth: int
+    view: str
+    means: Mapping[str, Mean]
+    cases: Mapping[str, Mapping[str, CaseValue]]
+    counters: Mapping[str, float | None]
+    slices: tuple[Slice, ...] = ()
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,56 @@
+"""What the gate says, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+RuleKind = Literal["minimum", "maximum", "baseline", "tolerance", "counter", "must_pass"]
+Word = Literal["pass", "fail", "inconclusive", "not measured", "leak", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a suite's `[[rules]]`.
+
+    `targets` are labels or names of targets; empty means all. `slice` is e.g.
+    {"tenant": "acme"}. `line` is the rule's line in the suite, for messages.
+    """
+
+    kind: RuleKind
+    name: str
+    metric: str | None = None
+    counter: str | None = None
+    value: float | None = None
+    tolerance: float | None = None
+    targets: tuple[str, ...] = ()
+    slice: Mapping[str, str] = field(default_factory=dict)
+    because: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One rule on one target. `limit` is the number `observed` was compared with."""
+
+    rule: str
+    kind: str
+    target: str
+    word: Word
+    reason: str
+    metric: str | None = None
+    observed: float | None = None
+    limit: float | None = None
+    baseline: float | None = None
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One word, one exit code (0, 1, 2, 3, 4 or 5) and every reason, the winner first."""
+
+    word: Word
+    exit_code: int
+    reasons: tuple[str, ...]
+    rules: tuple[RuleResult, ...]

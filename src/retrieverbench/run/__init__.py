@@ -1,0 +1,1 @@
+"""Open targets, ask every case, collect what came back."""

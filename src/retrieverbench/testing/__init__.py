@@ -1,0 +1,1 @@
+"""What a backend's author runs against an adapter."""
