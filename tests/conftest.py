@@ -1,0 +1,24 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Clients are asyncio-only, so anyio runs on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of conformance cases and public data sets beside the repository."""
+    default = Path(__file__).parents[1] / ".." / "shared"
+    path = Path(os.environ.get("RETRIEVERBENCH_SHARED", default)).resolve()
+    if not path.is_dir():
+        pytest.skip(f"no shared data at {path}; run: RETRIEVERBENCH_SHARED=<folder> make test")
+    return path
