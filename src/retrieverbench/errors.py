@@ -5,6 +5,7 @@ RetrieverBenchError
 │   └── TenantError       this cannot name a tenant (raised before any request)
 └── BackendError          start, install, repair or reconfigure the backend          exit 3
     ├── MissingClient     pip install 'retrieverbench[x]'
+    ├── NotConfigured     nothing says where it is, or it cannot be started on this machine
     ├── Unavailable       no connection, reset, pool exhausted, 5xx
     ├── TimedOut          no answer before the deadline
     ├── Throttled         429, or the backend's own word for it; carries Retry-After
@@ -81,6 +82,12 @@ class BackendError(RetrieverBenchError):
 
 class MissingClient(BackendError):
     """A package that this backend needs is not installed; the message holds the pip line."""
+
+    code = Code.CONNECT
+
+
+class NotConfigured(BackendError):
+    """Nothing says where the backend is, or its engine cannot be started on this machine."""
 
     code = Code.CONNECT
 

@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from retrieverbench.errors import InputError
 
 T = TypeVar("T")
+Path = tuple[str | int, ...]
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MISSING = frozenset({"missing", "missing_argument"})
 
 
-def parse_options(cls: type[T], raw: Mapping[str, object], where: str) -> T:
+def parse_options(
+    cls: type[T],
+    raw: Mapping[str, object],
+    where: str,
+    lines: Mapping[Path, int] | None = None,
+) -> T:
     """Make `cls` (a dataclass) of `raw`; unknown keys and wrong types are refused.
 
-    `where` names the place for messages (`target 'pg': options.search`). Raises InputError
-    with one fault per line: place, field, value, what is expected.
+    `where` names the place for messages (`target 'pg': options.search`); `lines` gives the
+    line of a key path in a file, and then `where` is the file. Raises InputError with one
+    fault per line: place, field, value, what is expected.
     """
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -37,7 +45,10 @@ def parse_options(cls: type[T], raw: Mapping[str, object], where: str) -> T:
     try:
         return adapter.validate_json(json.dumps(raw, default=str))
     except ValidationError as error:
-        raise InputError(*(_fault(cls, detail, where) for detail in error.errors())) from None
+        faults = (
+            _fault(cls, detail, _place(where, detail["loc"], lines)) for detail in error.errors()
+        )
+        raise InputError(*faults) from None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -49,20 +60,34 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names) or 'none'}"
 
 
-def _fault(cls: type, detail: Any, where: str) -> str:
-    location: Sequence[str | int] = detail["loc"]
+def _place(where: str, location: Path, lines: Mapping[Path, int] | None) -> str:
+    """`file:line: key.path`, with the line of the nearest key that stands in the file."""
     path = ".".join(str(part) for part in location)
-    place = f"{where}: {path}" if path else where
+    if lines is None:
+        return f"{where}: {path}" if path else where
+    known = (
+        lines[location[:end]] for end in range(len(location), -1, -1) if location[:end] in lines
+    )
+    return f"{where}:{next(known, 1)}: {path}"
+
+
+def _fault(cls: type, detail: Any, place: str) -> str:
+    location: Path = detail["loc"]
     if detail["type"] in _UNKNOWN:
         known = _known_keys(cls, location[:-1])
         return f"{place}: unknown key; {nearest(str(location[-1]), known)}"
     if detail["type"] in _MISSING:
         return f"{place}: missing; this key is required"
+    if detail["type"] == "literal_error":
+        known = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+        return (
+            f"{place}: {detail['input']!r:.80} is unknown; {nearest(str(detail['input']), known)}"
+        )
     message = str(detail["msg"])
     return f"{place}: {detail['input']!r:.80} is wrong; {message[0].lower()}{message[1:]}"
 
 
-def _known_keys(cls: type, path: Sequence[str | int]) -> list[str]:
+def _known_keys(cls: type, path: Path) -> list[str]:
     current: Any = cls
     for part in path:
         if not is_dataclass(current) or not isinstance(part, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from retrieverbench.model.leaks import LeakCheck
 from retrieverbench.model.run import CaseResult, Target
@@ -14,10 +15,16 @@ from retrieverbench.model.verdict import Verdict
 
 SCHEMA = 1
 
+FailureKind = Literal["absent", "failed"]
+
 
 @dataclass(frozen=True, slots=True)
 class BackendRecord:
-    """What answered, read back from the server; `settings_changed` voids the run."""
+    """What answered, read back from the server.
+
+    `settings_changed` names what differed between the description before and after the
+    run; anything in it voids the run's timings.
+    """
 
     distribution: str
     distribution_version: str
@@ -29,6 +36,7 @@ class BackendRecord:
     properties: tuple[str, ...]
     unchecked: tuple[str, ...]
     engine: Mapping[str, object]
+    settings_changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,9 @@ class TargetResult:
     """All that was measured of one target, or why it was not.
 
     When `failure` is set, `scores`, `timings` and `leaks` are None and `remedy` says what
-    would make it run; nothing of such a target is ever shown as a number.
+    would make it run; nothing of such a target is ever shown as a number. `failure_kind`
+    is `absent` when nothing here can answer (no client, no engine, no address) and `failed`
+    when a backend that should have answered did not.
     """
 
     target: Target
@@ -44,6 +54,7 @@ class TargetResult:
     required: bool
     depth: int
     failure: str | None = None
+    failure_kind: FailureKind | None = None
     failure_code: str | None = None
     remedy: str | None = None
     backend: BackendRecord | None = None

@@ -1,1 +1,29 @@
 """Open targets, ask every case, collect what came back."""
+
+from retrieverbench.run.checks import check_response
+from retrieverbench.run.connect import Connection, Engines, connect
+from retrieverbench.run.places import Place, check_capabilities, open_place, place_name
+from retrieverbench.run.quality import ask_all, build_queries, one_line, search_once
+from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
+from retrieverbench.run.suite import Suite, TargetEntry, load_suite
+
+__all__ = [
+    "Connection",
+    "Engines",
+    "LoadedAdapter",
+    "Place",
+    "Suite",
+    "TargetEntry",
+    "adapter_names",
+    "ask_all",
+    "build_queries",
+    "check_capabilities",
+    "check_response",
+    "connect",
+    "load_adapter",
+    "load_suite",
+    "one_line",
+    "open_place",
+    "place_name",
+    "search_once",
+]

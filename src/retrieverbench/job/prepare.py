@@ -1,0 +1,138 @@
+"""Everything that can be found wrong before a backend is touched."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from retrieverbench.errors import InputError, MissingClient
+from retrieverbench.golden import load_corpus, load_golden, load_vectors
+from retrieverbench.metrics import parse_metric
+from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
+from retrieverbench.options import nearest
+from retrieverbench.run import LoadedAdapter, Suite, check_capabilities, load_adapter
+
+SELECTABLE = ("category", "kind", "lang", "source", "tenant", "variant")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked suite with its data. `adapters` holds, per entry, a class or why not."""
+
+    suite: Suite
+    golden: GoldenSet
+    corpus: Corpus
+    cases: tuple[GoldenCase, ...]
+    adapters: tuple[LoadedAdapter | MissingClient, ...]
+    metrics: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    required: frozenset[str]
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether any target searches by vector."""
+        return any(mode != "lexical" for entry in self.suite.targets for mode in entry.modes)
+
+    @property
+    def chunks_per_tenant(self) -> Mapping[str, int]:
+        """How many chunks each tenant may see."""
+        counts: dict[str, int] = {}
+        for chunk in self.corpus.chunks:
+            counts[chunk.tenant.value] = counts.get(chunk.tenant.value, 0) + 1
+        return counts
+
+
+QueryVectors = Mapping[str, array[float]]
+
+
+def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
+    """Read golden set and corpus, load the adapters' classes, check every request.
+
+    `required` are names of entries that must be measured, beside those that the suite
+    marks. Raises InputError with all faults found.
+    """
+    faults = _fault_lines(suite, required)
+    adapters = _load_adapters(suite, faults)
+    metrics = _metrics(suite, faults)
+    if faults:
+        raise InputError(*faults)
+    corpus = load_corpus(suite.resolve(suite.corpus), tenant_pattern=suite.tenant_pattern)
+    golden = load_golden(
+        suite.resolve(suite.golden),
+        corpus,
+        tenant_pattern=suite.tenant_pattern,
+        default_tenant=suite.default_tenant,
+    )
+    if suite.vectors:
+        corpus = load_vectors(suite.resolve(suite.vectors), corpus)
+    return Prepared(
+        suite=suite,
+        golden=golden,
+        corpus=corpus,
+        cases=_select(suite, golden),
+        adapters=adapters,
+        metrics=metrics,
+        rules=suite.check_rules(),
+        required=required | {entry.name for entry in suite.targets if entry.required},
+    )
+
+
+def _fault_lines(suite: Suite, required: frozenset[str]) -> list[str]:
+    names = {entry.name for entry in suite.targets}
+    return [
+        f"--require: no target named {name!r}; {nearest(name, names)}"
+        for name in sorted(required - names)
+    ]
+
+
+def _load_adapters(suite: Suite, faults: list[str]) -> tuple[LoadedAdapter | MissingClient, ...]:
+    adapters: list[LoadedAdapter | MissingClient] = []
+    for number, entry in enumerate(suite.targets):
+        place = f"{suite.path}:{suite.line('targets', number)}: targets.{number}.adapter"
+        try:
+            loaded = load_adapter(entry.adapter, suite.path.parent)
+        except MissingClient as error:
+            adapters.append(error)
+        except InputError as error:
+            faults += [f"{place}: {line.removeprefix('adapter: ')}" for line in error.faults]
+        else:
+            faults += check_capabilities(entry, loaded, place)
+            adapters.append(loaded)
+    return tuple(adapters)
+
+
+def _metrics(suite: Suite, faults: list[str]) -> tuple[str, ...]:
+    """Canonical names; a cut deeper than the depth asked for cannot be computed."""
+    names = []
+    for name in suite.metrics:
+        place = f"{suite.path}:{suite.line('metrics')}: metrics"
+        try:
+            metric = parse_metric(name)
+        except InputError as error:
+            faults += [f"{place}: {line}" for line in error.faults]
+            continue
+        if metric.k is not None and metric.k > suite.depth:
+            faults.append(f"{place}: {name!r} needs depth {metric.k}; depth is {suite.depth}")
+        names.append(metric.name)
+    return tuple(dict.fromkeys(names))
+
+
+def _select(suite: Suite, golden: GoldenSet) -> tuple[GoldenCase, ...]:
+    """The cases that the suite's `select` keeps; an empty selection is an error."""
+    place = f"{suite.path}:{suite.line('select')}: select"
+    unknown = sorted(suite.select.keys() - set(SELECTABLE))
+    if unknown:
+        raise InputError(f"{place}.{unknown[0]}: unknown field; {nearest(unknown[0], SELECTABLE)}")
+    kept = tuple(
+        case
+        for case in golden.cases
+        if all(str(getattr(case, name)) == value for name, value in suite.select.items())
+    )
+    if kept:
+        return kept
+    name, value = next(iter(suite.select.items()))
+    known = sorted({str(getattr(case, name)) for case in golden.cases})
+    raise InputError(
+        f"{place}: {name} = {value!r} selects no case; {name}: {', '.join(known[:20])} [G43]"
+    )

@@ -1,0 +1,32 @@
+"""How a long job tells what it is doing; the command decides how that looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+Advance = Callable[[int], None]
+"""Call with how many units are done in all, of the total that was announced."""
+
+
+class Progress(Protocol):
+    """What a job reports to while it works. Never called from the timed loop."""
+
+    def begin(self, what: str, total: int) -> Advance:
+        """A step begins: a name in a few words and how many units it has."""
+        ...
+
+    def note(self, text: str) -> None:
+        """One line that the reader should see, such as a target that cannot run."""
+        ...
+
+
+class Quiet:
+    """Reports to nobody."""
+
+    def begin(self, what: str, total: int) -> Advance:  # noqa: ARG002 - the protocol's names
+        """Nothing is shown."""
+        return lambda _done: None
+
+    def note(self, text: str) -> None:
+        """Nothing is shown."""

@@ -1,0 +1,42 @@
+"""What is known of one suite entry while the job goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrieverbench.adapter import Description
+from retrieverbench.errors import BackendError
+from retrieverbench.leaks import CanaryResult
+from retrieverbench.load import TimedResult
+from retrieverbench.model import LeakFinding, Mode, Query, Run, Target
+from retrieverbench.run import LoadedAdapter, Place, TargetEntry
+
+
+@dataclass(slots=True)
+class EntryState:
+    """One entry: what was opened and what each of its modes gave so far.
+
+    `failure` is why it could not be measured; nothing is asked of it after that.
+    """
+
+    entry: TargetEntry
+    loaded: LoadedAdapter | None = None
+    failure: BackendError | None = None
+    place: Place | None = None
+    after: Description | None = None
+    queries: dict[Mode, list[Query]] = field(default_factory=dict)
+    runs: dict[Mode, Run] = field(default_factory=dict)
+    findings: dict[Mode, list[LeakFinding]] = field(default_factory=dict)
+    timed: dict[Mode, TimedResult] = field(default_factory=dict)
+    canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
+    control: dict[Mode, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def usable(self) -> Place | None:
+        """The open place, unless something failed."""
+        return self.place if self.failure is None else None
+
+    def target(self, mode: Mode) -> Target:
+        """The Target of one mode."""
+        return next(target for target in self.entry.targets() if target.mode == mode)

@@ -1,0 +1,61 @@
+"""Who owns what, by our own record, and which returned ids belong to somebody else.
+
+The ledger is made of the chunks that were loaded. A tenant label in an answer is never
+evidence. A uid that the ledger does not know counts as foreign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Run, TenantId
+
+Ledger = Mapping[str, TenantId]
+"""uid → owner."""
+
+
+def make_ledger(chunks: Iterable[Chunk]) -> dict[str, TenantId]:
+    """The owner of every chunk, by uid."""
+    return {chunk.uid: chunk.tenant for chunk in chunks}
+
+
+def foreign_hits(
+    uids: Sequence[str],
+    tenant: TenantId,
+    ledger: Ledger,
+    *,
+    target: str,
+    case_id: str,
+    seen_in: str,
+) -> list[LeakFinding]:
+    """One finding per returned uid that is not the asking tenant's own; ranks from 1."""
+    return [
+        LeakFinding(
+            target=target,
+            case_id=case_id,
+            tenant=tenant.value,
+            uid=uid,
+            rank=rank,
+            owner=ledger[uid].value if uid in ledger else None,
+            seen_in=seen_in,
+        )
+        for rank, uid in enumerate(uids, start=1)
+        if ledger.get(uid) != tenant
+    ]
+
+
+def check_run(run: Run, cases: Sequence[GoldenCase], ledger: Ledger) -> list[LeakFinding]:
+    """Every foreign or unknown uid in the answers of a quality pass."""
+    tenants = {case.id: case.tenant for case in cases}
+    return [
+        finding
+        for result in run.results
+        for finding in foreign_hits(
+            [uid for uid, _score in result.hits],
+            tenants[result.case_id],
+            ledger,
+            target=run.target.label,
+            case_id=result.case_id,
+            seen_in="quality",
+        )
+    ]

@@ -1,0 +1,159 @@
+"""The timed pass: closed loop, blocks of all targets interleaved, answers judged afterwards."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from retrieverbench.load.block import BlockPlan, BlockRecord, Search, run_block
+from retrieverbench.load.host import HostUse, host_use, read_host
+from retrieverbench.load.judge import Violation, judge_block, summarise
+from retrieverbench.model import Query, TenantId, Timings
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedPlan:
+    """Seconds are seconds; `requests` is per block, `warmup` per worker and target."""
+
+    concurrency: int
+    rounds: int
+    requests: int
+    warmup: int
+    seconds: float
+    timeout: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One target of the timed pass: its queries are those of the quality pass, in order.
+
+    `expected` is, per query, how many rows a complete answer has; None where only the
+    backend knows (lexical mode).
+    """
+
+    label: str
+    search: Search
+    queries: Sequence[Query]
+    expected: Sequence[int] | None
+
+
+@dataclass(slots=True)
+class Measured:
+    """All blocks of one target."""
+
+    blocks: list[BlockRecord] = field(default_factory=list)
+    use: list[HostUse] = field(default_factory=list)
+    warmup_requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimedResult:
+    """Timings and the foreign rows that were seen while they were taken."""
+
+    timings: Timings
+    violations: tuple[Violation, ...]
+    answers: int
+
+
+async def measure_closed(
+    subjects: Sequence[Subject],
+    plan: ClosedPlan,
+    owners: Mapping[str, TenantId],
+    on_block: Callable[[str], None] = lambda _label: None,
+) -> dict[str, TimedResult]:
+    """Time every subject: warm-up, then `rounds` blocks each in mirrored order.
+
+    Each subject gets the identical order of queries in the same round. `owners` is the
+    ledger (uid → tenant); a row of another owner is code 11 whatever else happened.
+    """
+    uids = list(owners)
+    ordinals = {uid: number for number, uid in enumerate(uids)}
+    measured = {subject.label: Measured() for subject in subjects}
+    for subject in subjects:
+        warm = _block_plan(subject, plan, ordinals, plan.warmup * plan.concurrency, seed=-1)
+        record = await run_block(subject.search, warm)
+        measured[subject.label].warmup_requests = record.count
+        on_block(subject.label)
+    gc.collect()
+    gc.freeze()
+    try:
+        for number in range(plan.rounds):
+            turn = subjects if number % 2 == 0 else list(reversed(subjects))
+            for subject in turn:
+                block_plan = _block_plan(subject, plan, ordinals, plan.requests, seed=number)
+                before = read_host()
+                record = await run_block(subject.search, block_plan)
+                measured[subject.label].use.append(host_use(before, read_host()))
+                measured[subject.label].blocks.append(record)
+                on_block(subject.label)
+    finally:
+        gc.unfreeze()
+    return {
+        subject.label: _result(subject, measured[subject.label], plan, uids, owners)
+        for subject in subjects
+    }
+
+
+def query_order(queries: int, requests: int, seed: int, round_number: int) -> list[int]:
+    """`requests` indexes below `queries`: whole shuffled passes, the last one cut.
+
+    Python's own generator: its stream is the same in every version.
+    """
+    random = Random(f"{seed}/{round_number}")
+    order: list[int] = []
+    while len(order) < requests:
+        one_pass = list(range(queries))
+        random.shuffle(one_pass)
+        order += one_pass
+    return order[:requests]
+
+
+def plan_hash(queries: int, plan: ClosedPlan) -> str:
+    """A checksum of the expanded plan, equal on every machine."""
+    digest = hashlib.sha256(f"{plan.concurrency} {queries}".encode())
+    for number in range(plan.rounds):
+        digest.update(repr(query_order(queries, plan.requests, plan.seed, number)).encode())
+    return digest.hexdigest()[:16]
+
+
+def _block_plan(
+    subject: Subject, plan: ClosedPlan, ordinals: Mapping[str, int], requests: int, *, seed: int
+) -> BlockPlan:
+    return BlockPlan(
+        queries=subject.queries,
+        order=query_order(len(subject.queries), requests, plan.seed, seed),
+        concurrency=plan.concurrency,
+        timeout_ns=int(plan.timeout * 1e9),
+        stop_ns=int(plan.seconds * 1e9),
+        ordinals=ordinals,
+        k=subject.queries[0].k,
+    )
+
+
+def _result(
+    subject: Subject,
+    measured: Measured,
+    plan: ClosedPlan,
+    uids: Sequence[str],
+    owners: Mapping[str, TenantId],
+) -> TimedResult:
+    judged = [
+        judge_block(block, subject.queries, subject.expected, uids, owners)
+        for block in measured.blocks
+    ]
+    timings = summarise(
+        judged,
+        measured.use,
+        concurrency=plan.concurrency,
+        timeout_ms=plan.timeout * 1e3,
+        warmup=measured.warmup_requests,
+        distinct=min(len(subject.queries), plan.requests * plan.rounds),
+        plan_hash=plan_hash(len(subject.queries), plan),
+        server_ms=[value for block in measured.blocks for value in block.server_ms],
+    )
+    violations = tuple(violation for block in judged for violation in block.violations)
+    return TimedResult(timings, violations, sum(block.count for block in measured.blocks))

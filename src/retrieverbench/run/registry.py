@@ -1,0 +1,151 @@
+"""One question: adapter name → class. Nothing is imported until it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from retrieverbench.adapter import CAPABILITIES, Adapter
+from retrieverbench.errors import InputError, MissingClient
+from retrieverbench.options import nearest
+
+GROUP = "retrieverbench.adapters"
+DISTRIBUTION = "retrieverbench"
+_COROUTINES = ("open", "search", "describe", "close")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedAdapter:
+    """An adapter's class and the distribution it came from (`file` for a plain file)."""
+
+    name: str
+    cls: type[Adapter]
+    distribution: str
+    version: str
+
+
+def adapter_names() -> list[str]:
+    """The names of all installed adapters, ours and those of plugins."""
+    return sorted(_entry_points())
+
+
+def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
+    """The adapter of an entry point's name, or of a file: `./mine.py:Mine`.
+
+    A relative file is looked for from `base`. Raises InputError for an unknown name, a
+    name given by two distributions, a broken plugin or a class that breaks the protocol;
+    MissingClient when a package of the adapter's extra is not installed.
+    """
+    if ":" in name or name.endswith(".py"):
+        return _load_file(name, base)
+    points = _entry_points()
+    if name not in points:
+        raise InputError(f"adapter: no adapter named {name!r}; {nearest(name, points)}")
+    found = points[name]
+    if len(found) > 1:
+        owners = " and ".join(f"{_owner(p)[0]} {_owner(p)[1]}" for p in found)
+        raise InputError(f"adapter: {name!r} is given by {owners}; uninstall one of them")
+    distribution, version = _owner(found[0])
+    try:
+        cls = found[0].load()
+    except ImportError as error:
+        raise _missing_client(name, distribution, error) from error
+    except AttributeError as error:
+        raise InputError(
+            f"adapter: {name!r} of {distribution} {version} is broken: {error}"
+        ) from error
+    return LoadedAdapter(name, _checked(cls, name), distribution, version)
+
+
+def _entry_points() -> dict[str, list[metadata.EntryPoint]]:
+    points: dict[str, list[metadata.EntryPoint]] = {}
+    for point in metadata.entry_points(group=GROUP):
+        others = points.setdefault(point.name, [])
+        if _owner(point) not in [_owner(other) for other in others]:
+            others.append(point)
+    return points
+
+
+def _owner(point: metadata.EntryPoint) -> tuple[str, str]:
+    return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
+
+
+def _missing_client(name: str, distribution: str, error: ImportError) -> Exception:
+    """The pip line if the missing module belongs to the extra; else the plugin is broken."""
+    module = (error.name or "").split(".")[0]
+    wanted = _extra_requirements(name, distribution)
+    if module and _provides(module, wanted):
+        extra = name.replace("_", "-")
+        return MissingClient(
+            f"adapter {name!r} needs {module}; run: pip install '{distribution}[{extra}]'"
+        )
+    return InputError(f"adapter: {name!r} of {distribution} cannot be imported: {error}")
+
+
+def _extra_requirements(extra: str, distribution: str) -> set[str]:
+    """Normalised names of the distributions that an extra of `distribution` asks for."""
+    names = set()
+    wanted = extra.replace("_", "-")
+    for line in metadata.requires(distribution) or ():
+        requirement, _, marker = line.partition(";")
+        if f'"{wanted}"' in marker.replace("'", '"').replace("_", "-"):
+            name = requirement.split("[")[0].split("<")[0].split(">")[0].split("=")[0]
+            names.add(name.strip().lower().replace("_", "-"))
+    return names
+
+
+def _provides(module: str, wanted: set[str]) -> bool:
+    """Whether a top-level module belongs to one of the wanted distributions.
+
+    The module is missing, so its distribution cannot be asked; names are compared.
+    """
+    name = module.lower().replace("_", "-")
+    return any(name == w or name in w.split("-") or w.startswith(name) for w in wanted)
+
+
+def _load_file(name: str, base: Path) -> LoadedAdapter:
+    file_name, _, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
+    path = (base / file_name).resolve()
+    if not attribute:
+        raise InputError(f"adapter: {name!r} names no class; write '{file_name}:ClassName'")
+    if not path.is_file():
+        raise InputError(
+            f"adapter: {file_name!r} is not there ({path.name} in {path.parent.name}/)"
+        )
+    module_name = f"retrieverbench_file_{abs(hash(str(path)))}"
+    specification = importlib.util.spec_from_file_location(module_name, path)
+    if specification is None or specification.loader is None:
+        raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file may raise is the user's to repair
+        raise InputError(
+            f"adapter: {file_name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    classes = [key for key, value in vars(module).items() if isinstance(value, type)]
+    if attribute not in classes:
+        raise InputError(
+            f"adapter: {file_name!r} has no class {attribute!r}; {nearest(attribute, classes)}"
+        )
+    return LoadedAdapter(name, _checked(getattr(module, attribute), name), "file", path.name)
+
+
+def _checked(cls: object, name: str) -> type[Adapter]:
+    """The class itself, if it has what the protocol asks for."""
+    if not isinstance(cls, type):
+        raise InputError(f"adapter: {name!r} is not a class; an entry point names a class")
+    absent = [part for part in _COROUTINES if not callable(getattr(cls, part, None))]
+    if absent:
+        raise InputError(f"adapter: {name!r} lacks {', '.join(absent)}; see retrieverbench.adapter")
+    capabilities = getattr(cls, "capabilities", None)
+    if not isinstance(capabilities, frozenset) or not capabilities:
+        raise InputError(f"adapter: {name!r} lacks capabilities, a frozenset of words")
+    for word in sorted(map(str, capabilities - CAPABILITIES.keys())):
+        raise InputError(f"adapter: {name!r} claims {word!r}; {nearest(word, CAPABILITIES)}")
+    return cls

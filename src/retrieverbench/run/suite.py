@@ -1,0 +1,232 @@
+"""A suite: which golden set, which targets, how they are measured, which rules judge.
+
+The file is TOML. Paths in it are relative to the file. Credentials never stand in it: they
+are named by environment variable and resolved by the command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+
+from retrieverbench.errors import InputError
+from retrieverbench.model import (
+    DEFAULT_TENANT_PATTERN,
+    Layout,
+    Mode,
+    Rule,
+    RuleKind,
+    Target,
+)
+from retrieverbench.options import parse_options
+from retrieverbench.run.toml_lines import KeyPath, key_lines
+
+DEFAULT_METRICS = ("nDCG@10", "Recall@10", "Precision@5", "Hit@5", "MRR")
+Positive = Annotated[int, Ge(1)]
+
+
+@dataclass(frozen=True)
+class TargetEntry:
+    """One `[[targets]]` entry: a place loaded once and searched in each of its modes.
+
+    `engine = "embedded"` starts the adapter's engine on this machine; otherwise `endpoint`
+    or `endpoint_env` (the name of an environment variable) says where the server is; an
+    adapter in process needs neither. `secrets` maps the adapter's names to names of
+    environment variables. `connect`, `place` and `search` are the adapter's own options.
+    """
+
+    adapter: str
+    name: str = ""
+    modes: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
+    layout: Layout = "filter"
+    engine: Literal["", "embedded"] = ""
+    endpoint: str = ""
+    endpoint_env: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    required: bool = False
+    engine_options: Mapping[str, object] = field(default_factory=dict)
+    connect: Mapping[str, object] = field(default_factory=dict)
+    place: Mapping[str, object] = field(default_factory=dict)
+    search: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def options(self) -> Mapping[str, Mapping[str, object]]:
+        """The adapter's options by group."""
+        return {"connect": self.connect, "place": self.place, "search": self.search}
+
+    def targets(self) -> tuple[Target, ...]:
+        """One Target per mode."""
+        return tuple(
+            Target(self.name, self.adapter, mode, self.layout, self.options) for mode in self.modes
+        )
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The timed pass: a closed loop of `concurrency` workers.
+
+    Every target gets `rounds` blocks of `requests` requests each, interleaved with the
+    other targets' blocks, after `warmup` requests per worker. `seconds` bounds a block.
+    """
+
+    enabled: bool = True
+    concurrency: Positive = 4
+    rounds: Positive = 4
+    requests: Positive = 200
+    warmup: Annotated[int, Ge(0)] = 8
+    seconds: Annotated[float, Gt(0)] = 20.0
+
+
+@dataclass(frozen=True)
+class LeakColumns:
+    """What is asked beside the golden set: canary chunks and the unfiltered control arm.
+
+    `inconclusive` says what an unproven clean result does: `stop` ends with exit 5, `warn`
+    is printed only.
+    """
+
+    canaries: bool = True
+    control: bool = True
+    inconclusive: Literal["stop", "warn"] = "stop"
+
+
+@dataclass(frozen=True)
+class RuleEntry:
+    """One `[[rules]]` entry; see `Rule`."""
+
+    kind: RuleKind
+    name: str = ""
+    metric: str | None = None
+    counter: str | None = None
+    value: float | None = None
+    tolerance: Annotated[float, Ge(0), Le(1)] | None = None
+    targets: tuple[str, ...] = ()
+    slice: Mapping[str, str] = field(default_factory=dict)
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A whole suite file, checked. `path` and `sha256` are filled in by `load_suite`."""
+
+    golden: str
+    corpus: str
+    name: str = ""
+    targets: tuple[TargetEntry, ...] = ()
+    rules: tuple[RuleEntry, ...] = ()
+    vectors: str = ""
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    depth: Positive = 10
+    concurrency: Positive = 4
+    timeout: Annotated[float, Gt(0)] = 30.0
+    seed: Annotated[int, Ge(0)] = 0
+    select: Mapping[str, str] = field(default_factory=dict)
+    results: str = "results"
+    tenant_pattern: str = DEFAULT_TENANT_PATTERN
+    default_tenant: str | None = None
+    embedding: Mapping[str, object] = field(default_factory=lambda: {"kind": "minilm"})
+    timing: Timing = Timing()
+    leaks: LeakColumns = LeakColumns()
+    path: Path = Path()
+    sha256: str = ""
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+
+    def resolve(self, name: str) -> Path:
+        """A path of the suite, seen from the suite's own folder."""
+        return (self.path.parent / name).resolve()
+
+    def line(self, *key: str | int) -> int:
+        """The line of a key in the file; 1 when it does not stand there."""
+        return self.lines.get(key, 1)
+
+    def check_rules(self) -> tuple[Rule, ...]:
+        """The rules as the gate takes them, named and with their lines."""
+        return tuple(
+            Rule(
+                kind=entry.kind,
+                name=entry.name or _rule_name(entry),
+                metric=entry.metric,
+                counter=entry.counter,
+                value=entry.value,
+                tolerance=entry.tolerance,
+                targets=entry.targets,
+                slice=entry.slice,
+                because=entry.because,
+                line=self.line("rules", number),
+            )
+            for number, entry in enumerate(self.rules)
+        )
+
+
+_FILLED_IN = frozenset({"path", "sha256", "lines"})
+
+
+def load_suite(path: Path) -> Suite:
+    """Read and check a suite file.
+
+    Raises InputError with every fault of the file at once: broken TOML, unknown keys (with
+    the nearest valid name), wrong types, no target, two targets of one name.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}; name a suite file, "
+            "or write one with 'retrieverbench init'"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from None
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    lines = key_lines(text)
+    foreign = sorted(_FILLED_IN & raw.keys())
+    if foreign:
+        raise InputError(f"{path}:{lines.get((foreign[0],), 1)}: {foreign[0]}: unknown key")
+    suite = parse_options(Suite, raw, str(path), lines)
+    suite = replace(
+        suite,
+        name=suite.name or path.stem,
+        targets=tuple(replace(t, name=t.name or t.adapter) for t in suite.targets),
+        path=path,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        lines=lines,
+    )
+    _check(suite)
+    return suite
+
+
+def _check(suite: Suite) -> None:
+    faults = []
+    if not suite.targets:
+        faults.append(f"{suite.path}:1: targets: none given; add a [[targets]] entry")
+    seen: dict[tuple[str, str], int] = {}
+    for number, target in enumerate(suite.targets):
+        place = f"{suite.path}:{suite.line('targets', number)}: targets.{number}"
+        if not target.modes:
+            faults.append(f"{place}.modes: empty; name at least one of dense, lexical, hybrid")
+        if target.engine and (target.endpoint or target.endpoint_env):
+            faults.append(f"{place}: engine and endpoint both given; keep one")
+        first = seen.setdefault((target.name, target.layout), number)
+        if first != number:
+            faults.append(
+                f"{place}.name: {target.name!r} with layout {target.layout!r} is already used "
+                f"by targets.{first}; give each entry a name of its own"
+            )
+    if faults:
+        raise InputError(*faults)
+
+
+def _rule_name(entry: RuleEntry) -> str:
+    subject = entry.metric or entry.counter or ""
+    where = ",".join(f"{key}={value}" for key, value in sorted(entry.slice.items()))
+    return " ".join(part for part in (entry.kind, subject, where) if part)
