@@ -1,1 +1,22 @@
 """Numbers from ids; standard library only."""
+
+from retrieverbench.metrics.conventions import CONVENTIONS
+from retrieverbench.metrics.declarations import (
+    COUNTERS,
+    METRICS,
+    Metric,
+    lower_is_better,
+    parse_metric,
+)
+from retrieverbench.metrics.trec import TrecScores, score_trec
+
+__all__ = [
+    "CONVENTIONS",
+    "COUNTERS",
+    "METRICS",
+    "Metric",
+    "TrecScores",
+    "lower_is_better",
+    "parse_metric",
+    "score_trec",
+]

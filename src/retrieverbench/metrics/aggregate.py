@@ -1,0 +1,33 @@
+"""Means over cases: each case once, failures counted as 0 and said so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from retrieverbench.model import Mean
+
+
+def mean_of(values: Collection[float], failed: int = 0) -> Mean:
+    """The macro mean over answered cases and `failed` ones, which count as 0.
+
+    Without an answered case there is no mean: nothing valid was measured.
+
+    >>> mean_of([1.0, 0.5], failed=1)
+    Mean(value=0.5, n=3, counted_as_zero=1, answered=0.75, standard_error=0.28867513459481287)
+    """
+    n = len(values) + failed
+    if not values:
+        return Mean(None, n, failed)
+    total = math.fsum(values)
+    mean = total / n
+    error = None
+    if n > 1:
+        squares = math.fsum((value - mean) ** 2 for value in values) + failed * mean**2
+        error = math.sqrt(squares / (n - 1) / n)
+    return Mean(mean, n, failed, total / len(values), error)
+
+
+def plain_mean(values: Collection[float]) -> float | None:
+    """The mean of some numbers, None of none."""
+    return math.fsum(values) / len(values) if values else None
