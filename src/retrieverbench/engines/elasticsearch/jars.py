@@ -1,0 +1,88 @@
+"""The vendor's jars and our compiled launcher, both in the cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from retrieverbench.engines.fetch import Artifact, Progress, fetch, locked
+from retrieverbench.errors import BackendError
+
+_HERE = Path(__file__).parent
+_SOURCES = _HERE / "java"
+_COMPILER = "org.eclipse.jdt:ecj:"
+
+
+@dataclass(frozen=True, slots=True)
+class Jars:
+    """The fetched files: those of the server's class path, and the Java compiler."""
+
+    server: Sequence[Path]
+    compiler: Path
+
+
+def pinned() -> list[Artifact]:
+    """Every artifact of `jars.tsv`: coordinate, sha256, bytes."""
+    lines = (_HERE / "jars.tsv").read_text("utf-8").splitlines()[1:]
+    rows = (line.split("\t") for line in lines)
+    return [Artifact(coordinate, sha256, int(size)) for coordinate, sha256, size in rows]
+
+
+async def fetch_jars(
+    folder: Path,
+    *,
+    repository: str | None = None,
+    on_progress: Progress | None = None,
+) -> Jars:
+    """All pinned jars, fetched or found in `folder`."""
+    artifacts = pinned()
+    paths = await fetch(artifacts, folder, repository=repository, on_progress=on_progress)
+    server = [p for a, p in zip(artifacts, paths, strict=True) if not _is_compiler(a)]
+    (compiler,) = (p for a, p in zip(artifacts, paths, strict=True) if _is_compiler(a))
+    return Jars(server, compiler)
+
+
+async def compile_launcher(java: Path, jars: Jars, folder: Path) -> Path:
+    """The folder of our classes, compiled once for these sources and these jars."""
+    classes = folder / f"elasticsearch-launcher-{_identity()}"
+    if await anyio.Path(classes).is_dir():
+        return classes
+    async with locked(folder):
+        if not await anyio.Path(classes).is_dir():  # another process may have compiled them
+            await _compile(java, jars, classes)
+    return classes
+
+
+async def _compile(java: Path, jars: Jars, classes: Path) -> None:
+    partial = classes.with_name(f"{classes.name}.partial")
+    await anyio.to_thread.run_sync(lambda: shutil.rmtree(partial, ignore_errors=True))
+    class_path = os.pathsep.join(str(path) for path in jars.server)
+    # The runtime image of the wheel has no signature data, so `--release` cannot be used.
+    command = [str(java), "-jar", str(jars.compiler), "-source", "21", "-target", "21"]
+    command += ["-proc:none", "-nowarn", "-d", str(partial), "-cp", class_path, str(_SOURCES)]
+    done = await anyio.run_process(command, check=False)
+    if done.returncode != 0:
+        raise BackendError(
+            f"engine elasticsearch: compiling its launcher failed with exit {done.returncode}: "
+            f"{(done.stderr or done.stdout).decode('utf-8', 'replace').strip()}"
+        )
+    await anyio.Path(partial).rename(classes)
+
+
+def _identity() -> str:
+    """A sum over all that the classes are made from: our sources and the pinned jars."""
+    digest = hashlib.sha256((_HERE / "jars.tsv").read_bytes())
+    for source in sorted(_SOURCES.rglob("*.java")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _is_compiler(artifact: Artifact) -> bool:
+    return artifact.coordinate.startswith(_COMPILER)

@@ -1,0 +1,179 @@
+"""A real node: what it says of itself, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+
+from retrieverbench.engines import Engine, load_engine
+from retrieverbench.engines import elasticsearch as engine
+from retrieverbench.engines.elasticsearch import jars, jvm
+from retrieverbench.engines.processes import free_port
+from retrieverbench.errors import BackendError, InputError, Unavailable
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def _startable() -> None:
+    reason = engine.missing()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def _ask(endpoint: str) -> dict[str, Any]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(endpoint, timeout=10) as answer:
+        body: dict[str, Any] = json.load(answer)
+        return body
+
+
+def _exists(path: Path) -> bool:
+    return path.exists()
+
+
+def _folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("retrieverbench-elasticsearch-*"))
+
+
+async def test_two_nodes_at_once_and_nothing_of_them_stays() -> None:
+    """Each answers as itself; afterwards no process and no folder is there."""
+    loaded: Engine = load_engine("elasticsearch")
+    before = _folders()
+    async with loaded.start({}) as one, loaded.start({"heap_mb": 256}) as two:
+        said = [_ask(one.endpoint), _ask(two.endpoint)]
+        folders = _folders() - before
+        pids = [one.details["pid"], two.details["pid"]]
+        assert len(folders) == 2
+        assert [psutil.pid_exists(int(str(pid))) for pid in pids] == [True, True]
+    assert said[0]["cluster_uuid"] != said[1]["cluster_uuid"]
+    assert {node["version"]["number"] for node in said} == {one.version}
+    assert {node["version"]["build_type"] for node in said} == {"embedded"}
+    assert one.fidelity == "engine"
+    assert two.details["heap_mb"] == 256
+    assert not [pid for pid in pids if psutil.pid_exists(int(str(pid)))]
+    assert not [folder for folder in folders if _exists(folder)]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+async def test_nothing_stays_when_the_parent_is_ended(ending: signal.Signals) -> None:
+    """Neither the JVM nor its supervisor nor their folder."""
+    program = (
+        "import anyio\n"
+        "from retrieverbench.engines import elasticsearch\n"
+        "async def main():\n"
+        "    async with elasticsearch.start({'heap_mb': 256}) as node:\n"
+        "        print(node.details['pid'], flush=True)\n"
+        "        await anyio.sleep(60)\n"
+        "anyio.run(main)\n"
+    )
+    before = _folders()
+    parent = await anyio.open_process([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    async with parent:
+        assert parent.stdout is not None
+        node = psutil.Process(int(await parent.stdout.receive()))
+        supervisor = node.parent()
+        assert supervisor is not None
+        (folder,) = _folders() - before
+        parent.send_signal(ending)
+        await parent.wait()
+    both = [node, supervisor]
+    _, alive = await anyio.to_thread.run_sync(lambda: psutil.wait_procs(both, timeout=20))
+    assert alive == []
+    assert not _exists(folder)
+
+
+async def test_once_fetched_no_network_is_needed() -> None:
+    """A repository that cannot be reached is not asked when all jars are there."""
+    await engine.fetch()
+    folder = await engine.fetch(repository=f"http://127.0.0.1:{free_port()}/")
+    assert all((folder / pin.file_name).is_file() for pin in jars.pinned())
+
+
+async def test_without_a_network_the_first_start_says_what_is_missing(tmp_path: Path) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}/"
+    with pytest.raises(Unavailable, match="could not be fetched") as caught:
+        async with engine.start({"cache": str(tmp_path), "repository": nowhere}):
+            pass
+    assert str(tmp_path) in str(caught.value)
+
+
+async def test_unknown_options_are_refused() -> None:
+    with pytest.raises(InputError, match=r"engine elasticsearch: options: heap: unknown key.*mb"):
+        async with engine.start({"heap": 512}):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [("17.0.15", "not a Java of at least 21"), ("no", "no")]
+)
+async def test_an_old_java_is_refused(tmp_path: Path, version: str, words: str) -> None:
+    java = _fake_java(tmp_path, version)
+    with pytest.raises(BackendError, match=words):
+        await jvm.find(str(java))
+
+
+async def test_a_java_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="java_home") as caught:
+        await jvm.find(str(tmp_path))
+    assert str(tmp_path / "bin" / "java") in str(caught.value)
+
+
+async def test_a_given_java_is_used() -> None:
+    wheel = await jvm.find(None)
+    given = await jvm.find(str(wheel.command.parents[1]))
+    assert given.command == wheel.command
+    assert given.version.split(".")[0] == wheel.version.split(".")[0]
+
+
+async def test_a_node_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
+    wheel = await jvm.find(None)
+    folder = await engine.fetch()
+    await jars.compile_launcher(wheel.command, await jars.fetch_jars(folder), folder)
+    java = _fake_java(tmp_path, "21.0.1")
+    with pytest.raises(Unavailable, match="out of luck"):
+        async with engine.start({"java_home": str(java)}):
+            pass
+
+
+async def test_a_launcher_that_does_not_compile_says_why(tmp_path: Path) -> None:
+    wheel = await jvm.find(None)
+    broken = jars.Jars([], tmp_path / "absent.jar")
+    with pytest.raises(BackendError, match=r"absent\.jar"):
+        await jars.compile_launcher(wheel.command, broken, tmp_path)
+
+
+def test_every_jar_is_pinned() -> None:
+    """One version of the server, no artifact twice, whole sums."""
+    pins = jars.pinned()
+    assert len({pin.coordinate.rpartition(":")[0] for pin in pins}) == len(pins) == 54
+    assert all(re.fullmatch(r"[0-9a-f]{64}", pin.sha256) and pin.size > 0 for pin in pins)
+    ours = {p.coordinate.rpartition(":")[2] for p in pins if p.coordinate.startswith("org.elast")}
+    assert ours == {"9.5.3"}
+
+
+def _fake_java(home: Path, version: str) -> Path:
+    """A Java that says its version, and fails at everything else."""
+    java = home / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        "#!/bin/sh\n"
+        f"""[ "$1" = -version ] && echo 'openjdk version "{version}"' >&2 && exit 0\n"""
+        "echo out of luck >&2\nexit 1\n"
+    )
+    java.chmod(0o755)
+    assert os.access(java, os.X_OK)
+    return home
