@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Convention, Rules
 from retrieverbench.metrics.declarations import METRICS, Metric
-from retrieverbench.metrics.lists import Hits, arrange
-from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, see
+from retrieverbench.metrics.lists import Listing, arrange
+from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, Function, see
 
 FAILED = ("missing", "error")
 
@@ -20,13 +19,13 @@ FAILED = ("missing", "error")
 class Question:
     """What is judged of one question and what came back for it.
 
-    `listed` is the explicit list of relevant ids, None if there is none; `grades` the
-    graded view. `hits` is None when there is no answer. `reason` says why there can be no
-    value whatever the metric: `unanswerable`, or `error:<code>`.
+    `grades` is the graded view; `listed`, a part of it, the explicit list of relevant ids,
+    None if there is none. `answer` is None when nothing came back. `reason` says why there
+    can be no value whatever the metric: `unanswerable`, or `error:<code>`.
     """
 
     id: str
-    hits: Hits | None
+    answer: Listing | None
     grades: Mapping[str, float]
     listed: Collection[str] | None = None
     reason: str | None = None
@@ -37,13 +36,36 @@ class Values:
     """One metric over all questions: a number, or the reason why there is none."""
 
     metric: Metric
+    mean_digits: int | None
+    numbers: dict[str, float]
+    reasons: dict[str, str]
+
+    @property
+    def failed(self) -> int:
+        """Questions that must be counted as 0 because no valid answer came."""
+        return sum(reason.startswith(FAILED) for reason in self.reasons.values())
+
+
+@dataclass(slots=True)
+class _Group:
+    """The metrics that read lists and judgements in one way."""
+
     rules: Rules
-    numbers: dict[str, float] = field(default_factory=dict)
+    level: int
+    by_level: bool
+    values: list[Values] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
+    functions: list[tuple[dict[str, float], Function, int]] = field(default_factory=list)
+
+    def add(self, metric: Metric) -> None:
+        values = Values(metric, self.rules.mean_digits, {}, self.reasons)
+        self.values.append(values)
+        cut = UNCUT if metric.k is None else metric.k
+        self.functions.append((values.numbers, FUNCTIONS[metric.base], cut))
 
 
 def evaluate(
-    questions: Sequence[Question],
+    questions: Iterable[Question],
     metrics: Sequence[Metric],
     convention: Convention,
     *,
@@ -51,56 +73,48 @@ def evaluate(
 ) -> list[Values]:
     """Compute each metric for each question. `level` is that of metrics that name none.
 
-    Raises InputError where the convention's system would stop.
+    Questions are read once and not kept. Raises InputError where the convention's system
+    would stop.
     """
-    groups: dict[tuple[Rules, int | None], list[Values]] = defaultdict(list)
+    groups: dict[tuple[Rules, int | None], _Group] = {}
     for metric in metrics:
         rules = convention.rules_for(metric)
-        groups[rules, metric.level].append(Values(metric, rules))
-    for (rules, named_level), group in groups.items():
-        try:
-            _evaluate_group(questions, group, rules, named_level, level)
-        except InputError as stop:
-            raise InputError(f"convention {convention.name}: {stop}") from stop
-    by_metric = {values.metric: values for group in groups.values() for values in group}
+        key = rules, metric.level
+        if key not in groups:
+            groups[key] = _Group(rules, metric.level or level, metric.level is not None)
+        groups[key].add(metric)
+    try:
+        for question in questions:
+            for group in groups.values():
+                _evaluate(question, group)
+    except InputError as stop:
+        raise InputError(f"convention {convention.name}: {stop}") from stop
+    by_metric = {values.metric: values for group in groups.values() for values in group.values}
     return [by_metric[metric] for metric in metrics]
 
 
-def _evaluate_group(
-    questions: Iterable[Question],
-    group: Sequence[Values],
-    rules: Rules,
-    named_level: int | None,
-    default_level: int,
-) -> None:
-    """Fill in all metrics that read the lists and judgements in one way."""
-    functions = [
-        (v.numbers, FUNCTIONS[v.metric.base], UNCUT if v.metric.k is None else v.metric.k)
-        for v in group
-    ]
-    reasons: dict[str, str] = {}
-    repeats = rules.repeats == "counted"
-    for question in questions:
-        grades = _readable_grades(question, rules)
-        if named_level is None and question.listed is not None:
-            relevant = question.listed
-        else:
-            relevant = _at_level(grades, named_level or default_level, rules)
-        reason = question.reason or _without_value(question, relevant, rules)
-        if reason == "zero":
-            for numbers, _, _ in functions:
-                numbers[question.id] = 0.0
-            continue
-        if reason is not None or question.hits is None:
-            reasons[question.id] = reason or "missing"
-            continue
-        if not rules.grades_below_level:
-            grades = {chunk: grades[chunk] for chunk in relevant}
-        case = see(arrange(question.hits, rules), relevant, grades, repeats=repeats)
-        for numbers, function, k in functions:
-            numbers[question.id] = _rounded(function(case, k, rules), rules.digits)
-    for values in group:
-        values.reasons = reasons
+def _evaluate(question: Question, group: _Group) -> None:
+    rules = group.rules
+    grades = _readable_grades(question, rules)
+    if question.listed is not None and not group.by_level:
+        relevant = question.listed
+    else:
+        relevant = _at_level(grades, group.level, rules)
+    reason = question.reason or _without_value(question, relevant, rules)
+    if reason == "zero":
+        for numbers, _, _ in group.functions:
+            numbers[question.id] = 0.0
+        return
+    if reason is not None or question.answer is None:
+        group.reasons[question.id] = reason or "missing"
+        return
+    if not rules.grades_below_level:
+        grades = {chunk: grades[chunk] for chunk in relevant}
+    ids = arrange(question.answer, rules)
+    case = see(ids, grades, relevant, repeats=rules.repeats == "counted")
+    for numbers, function, k in group.functions:
+        value = function(case, k, rules)
+        numbers[question.id] = value if rules.digits is None else _rounded(value, rules.digits)
 
 
 def _without_value(question: Question, relevant: Collection[str], rules: Rules) -> str | None:
@@ -114,7 +128,7 @@ def _without_value(question: Question, relevant: Collection[str], rules: Rules) 
         raise InputError(f"query {question.id!r:.80} has no relevant chunk; its system stops here")
     if rule == "leave_out":
         return reason
-    if question.hits is None or (rules.empty_is_missing and not question.hits):
+    if question.answer is None or (rules.empty_is_missing and not question.answer.ids):
         if rules.missing == "error":
             raise InputError(
                 f"query {question.id!r:.80} is judged and missing from the run; "
@@ -127,9 +141,8 @@ def _without_value(question: Question, relevant: Collection[str], rules: Rules) 
 def _readable_grades(question: Question, rules: Rules) -> Mapping[str, float]:
     """The grades as a convention reads negative, fractional and too large ones."""
     grades = question.grades
-    if all(type(grade) is int and grade >= 0 for grade in grades.values()) and not (
-        rules.highest_grade or rules.numeric_queries_only
-    ):
+    plain = set(map(type, grades.values())) <= {int} and min(grades.values(), default=0) >= 0
+    if plain and rules.highest_grade is None and not rules.numeric_queries_only:
         return grades
     where = f"query {question.id!r:.80}: grade of"
     read: dict[str, float] = {}
@@ -158,10 +171,8 @@ def _at_level(grades: Mapping[str, float], level: int, rules: Rules) -> Collecti
     return {chunk for chunk, grade in grades.items() if grade >= level}
 
 
-def _rounded(value: float, digits: int | None) -> float:
-    """Rounded half up to `digits`, as OpenSearch does."""
-    if digits is None:
-        return value
+def _rounded(value: float, digits: int) -> float:
+    """Rounded half up, as OpenSearch does."""
     shift = math.pow(10.0, digits)
     return int(value * shift + 0.5) / shift
 

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import eq, ge, gt
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Order, Rules
@@ -14,61 +14,65 @@ from retrieverbench.metrics.conventions import Order, Rules
 Hits = Sequence[tuple[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class ListCheck:
-    """What is unusual about a list of (id, score), best first.
+@dataclass(slots=True)
+class Listing:
+    """A list of (id, score), best first, and what is unusual about it.
 
     `finite` is False for a NaN or infinite score. `ordered` is False when a score is
     larger than the one before it. `repeated` counts ids after their first occurrence.
+    `tied` is True when neighbouring scores are equal.
     """
 
+    ids: Sequence[str] = ()
+    scores: Sequence[float] = ()
     finite: bool = True
     ordered: bool = True
     repeated: int = 0
     tied: bool = False
 
 
-CLEAN = ListCheck()
-
-
-def check(hits: Hits) -> ListCheck:
+def read_list(hits: Hits) -> Listing:
     """Look at a list without changing it.
 
-    >>> check([("a", 2.0), ("b", 1.0), ("a", 1.0)])
-    ListCheck(finite=True, ordered=True, repeated=1, tied=True)
+    >>> read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
+    Listing(ids=('a', 'b', 'a'), scores=(2.0, 1.0, 1.0), finite=True, ordered=True, \
+repeated=1, tied=True)
     """
     if not hits:
-        return CLEAN
+        return Listing()
     ids, scores = zip(*hits, strict=True)
-    if not math.isfinite(sum(scores)) and not all(map(math.isfinite, scores)):
-        return ListCheck(finite=False)
-    repeated = len(ids) - len(set(ids))
-    ordered = sorted(scores, reverse=True) == list(scores)
-    tied = len(set(scores)) < len(scores)
-    if not ordered:
-        tied = any(a == b for a, b in pairwise(scores))
-    return ListCheck(True, ordered, repeated, tied) if repeated or tied or not ordered else CLEAN
+    listing = Listing(ids, scores, repeated=len(ids) - len(set(ids)))
+    falling = all(map(gt, scores, scores[1:]))  # strictly: no NaN inside, infinite at the ends
+    if falling and math.isfinite(scores[0]) and math.isfinite(scores[-1]):
+        return listing
+    listing.finite = all(map(math.isfinite, scores))
+    listing.ordered = all(map(ge, scores, scores[1:]))
+    listing.tied = any(map(eq, scores, scores[1:]))
+    return listing
 
 
-def arrange(hits: Hits, rules: Rules) -> list[str]:
+def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
     """The ids in the order in which a convention reads the list.
 
     Raises InputError where the convention's system stops: at a repeated id, at a score
     that is no finite number, at white space in an id.
     """
-    if rules.repeats == "last":
-        hits = list(dict(hits).items())
-    ids = [chunk for chunk, _ in hits]
-    if rules.repeats == "error" and len(set(ids)) < len(ids):
-        raise InputError("run: an id is returned twice, where this convention's system stops")
+    ids, scores = listing.ids, listing.scores
+    if listing.repeated and rules.repeats == "error":
+        raise InputError("run: an id is returned twice, where its system stops")
+    if listing.repeated and rules.repeats == "last":
+        last = dict(zip(ids, scores, strict=True))
+        ids, scores = list(last), list(last.values())
     if rules.blanks_in_ids_stop and any(len(chunk.split()) != 1 for chunk in ids):
-        raise InputError("run: an id holds white space, which this convention's files cannot")
-    return ids if rules.order == "list" else _sorted(ids, [s for _, s in hits], rules.order)
+        raise InputError("run: an id holds white space, where its system stops")
+    if rules.order == "list":
+        return ids
+    if not listing.finite:
+        raise InputError("run: a score is NaN or infinite and cannot be sorted")
+    return _sorted(ids, scores, rules.order)
 
 
 def _sorted(ids: Sequence[str], scores: Sequence[float], order: Order) -> list[str]:
-    if not all(map(math.isfinite, scores)):
-        raise InputError("run: a score is NaN or infinite and cannot be sorted")
     if order == "trec32":
         scores = array("f", scores)
     rows = list(zip(scores, ids, strict=True))

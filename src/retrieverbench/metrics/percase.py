@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress, count
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
@@ -25,44 +26,44 @@ class Ranking:
     """One list seen through its judgements.
 
     `returned` results; ascending positions of the `relevant` ones, of `total` in all;
-    (position, grade) of those with a grade other than 0; and `ideal`, the grades of all
-    judged chunks in descending order.
+    ascending positions `judged` of chunks with a grade, their `grades`; and `ideal`, the
+    grades of all judged chunks in descending order.
     """
 
     returned: int
     relevant: list[int]
     total: int
-    graded: list[tuple[int, float]]
-    ideal: Sequence[float]
+    judged: list[int]
+    grades: list[float]
+    ideal: list[float]
 
 
 def see(
     ids: Sequence[str],
-    relevant: Collection[str],
     grades: Mapping[str, float],
+    relevant: Collection[str] | None = None,
     *,
     repeats: bool = False,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
-    `relevant` is the binary view, `grades` the graded one; they may differ.
+    `relevant`, the binary view, is a part of the graded ones; None means every grade > 0.
 
-    >>> see(["x", "b", "a", "b"], {"a"}, {"a": 3, "b": 1})
-    Ranking(returned=4, relevant=[3], total=1, graded=[(2, 1), (3, 3)], ideal=[3, 1])
+    >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
+    Ranking(returned=4, relevant=[3], total=1, judged=[2, 3], grades=[1, 3], ideal=[3, 1])
     """
-    found = [
-        (position, chunk)
-        for position, chunk in enumerate(ids, 1)
-        if chunk in grades or chunk in relevant
-    ]
-    if not repeats and len({chunk for _, chunk in found}) < len(found):
-        first = {chunk: position for position, chunk in reversed(found)}
-        found = [(position, chunk) for position, chunk in found if first[chunk] == position]
+    if relevant is None:
+        relevant = {chunk for chunk, grade in grades.items() if grade > 0}
+    judged = list(compress(count(1), map(grades.__contains__, ids)))
+    if not repeats and len({ids[position - 1] for position in judged}) < len(judged):
+        first = {ids[position - 1]: position for position in reversed(judged)}
+        judged = sorted(first.values())
     return Ranking(
         len(ids),
-        [position for position, chunk in found if chunk in relevant],
+        [position for position in judged if ids[position - 1] in relevant],
         len(relevant),
-        [(position, grade) for position, chunk in found if (grade := grades.get(chunk, 0))],
+        judged,
+        [grades[ids[position - 1]] for position in judged],
         sorted(grades.values(), reverse=True),
     )
 
@@ -70,7 +71,7 @@ def see(
 def precision(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     """Relevant in the first k / k: results that are missing count as not relevant.
 
-    >>> precision(see("ax", {"a", "b"}, {}), 5)
+    >>> precision(see("ax", {"a": 1, "b": 1}), 5)
     0.2
     """
     over = k if rules.precision_over == "k" else min(k, case.returned)
@@ -80,7 +81,7 @@ def precision(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
 def recall(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
     """Relevant in the first k / R, over all relevant chunks of the case.
 
-    >>> recall(see("axby", {"a", "b", "c", "d"}, {}), 3)
+    >>> recall(see("axby", dict.fromkeys("abcd", 1)), 3)
     0.5
     """
     return bisect_right(case.relevant, k) / case.total if case.total else 0.0
@@ -89,7 +90,7 @@ def recall(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
 def capped_recall(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
     """Relevant in the first k / min(R, k): reaches 1 where R > k.
 
-    >>> capped_recall(see("abx", {"a", "b", "c", "d"}, {}), 2)
+    >>> capped_recall(see("abx", dict.fromkeys("abcd", 1)), 2)
     1.0
     """
     return bisect_right(case.relevant, k) / min(case.total, k) if case.total else 0.0
@@ -98,7 +99,7 @@ def capped_recall(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
 def hit(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
     """1 if any of the first k is relevant, else 0. Some call it Success@k.
 
-    >>> hit(see("xa", {"a"}, {}), 1), hit(see("xa", {"a"}, {}), 2)
+    >>> hit(see("xa", {"a": 1}), 1), hit(see("xa", {"a": 1}), 2)
     (0.0, 1.0)
     """
     return 1.0 if case.relevant and case.relevant[0] <= k else 0.0
@@ -107,7 +108,7 @@ def hit(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
 def mrr(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
     """1 / position of the first relevant chunk within the first k, else 0.
 
-    >>> mrr(see("xya", {"a"}, {}), UNCUT), mrr(see("xya", {"a"}, {}), 2)
+    >>> mrr(see("xya", {"a": 1}), UNCUT), mrr(see("xya", {"a": 1}), 2)
     (0.3333333333333333, 0.0)
     """
     return 1.0 / case.relevant[0] if case.relevant and case.relevant[0] <= k else 0.0
@@ -116,7 +117,7 @@ def mrr(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
 def ap(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
     """Sum of the precision at each relevant position within the first k / R.
 
-    >>> ap(see("axb", {"a", "b", "c", "d"}, {}), 2), ap(see("axb", {"a", "b"}, {}), UNCUT)
+    >>> ap(see("axb", dict.fromkeys("abcd", 1)), 2), ap(see("axb", {"a": 1, "b": 1}), UNCUT)
     (0.25, 0.8333333333333333)
     """
     within = case.relevant[: bisect_right(case.relevant, k)]
@@ -127,7 +128,7 @@ def ap(case: Ranking, k: int, _: Rules = _HOUSE) -> float:
 def rprec(case: Ranking, _: int, rules: Rules = _HOUSE) -> float:
     """Relevant in the first R / R.
 
-    >>> rprec(see("axb", {"a", "b"}, {}), UNCUT)
+    >>> rprec(see("axb", {"a": 1, "b": 1}), UNCUT)
     0.5
     """
     return recall(case, case.total, rules)
@@ -136,64 +137,51 @@ def rprec(case: Ranking, _: int, rules: Rules = _HOUSE) -> float:
 def ndcg(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     """DCG / ideal DCG, gain 2^grade - 1, discount log2(position + 1), both cut at k.
 
-    >>> round(ndcg(see("cba", {"a"}, {"a": 3, "b": 2, "c": 1}), 3), 6)
+    >>> round(ndcg(see("cba", {"a": 3, "b": 2, "c": 1}), 3), 6)
     0.680606
     """
-    return _normalised(case, k, rules, exponential)
+    return _normalised(case, k, rules, exponential=True)
 
 
 def ndcg_lin(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     """DCG / ideal DCG with the grade itself as gain.
 
-    >>> round(ndcg_lin(see("cba", {"a"}, {"a": 3, "b": 2, "c": 1}), 3), 6)
+    >>> round(ndcg_lin(see("cba", {"a": 3, "b": 2, "c": 1}), 3), 6)
     0.789998
     """
-    return _normalised(case, k, rules, linear)
+    return _normalised(case, k, rules, exponential=False)
 
 
-Gain = Callable[[float], float]
+def dcg(positions: Sequence[int], gains: Iterable[float]) -> float:
+    """Sum of gain / log2(position + 1).
+
+    >>> dcg([1, 3], [7.0, 1.0])
+    7.5
+    """
+    if positions and positions[-1] >= len(_LOG2):
+        return math.fsum(g / math.log2(p + 1) for p, g in zip(positions, gains, strict=True))
+    return math.fsum([g / _LOG2[p] for p, g in zip(positions, gains, strict=True)])
 
 
-def exponential(grade: float) -> float:
-    """2^grade - 1."""
-    return math.pow(2.0, grade) - 1.0
-
-
-def linear(grade: float) -> float:
-    """The grade."""
-    return grade
-
-
-def dcg(graded: Iterable[tuple[int, float]], k: int, gain: Gain) -> float:
-    """Sum of gain(grade) / log2(position + 1) over the positions up to k."""
-    return math.fsum(
-        gain(grade) / (_LOG2[position] if position < len(_LOG2) else math.log2(position + 1))
-        for position, grade in graded
-        if position <= k
-    )
-
-
-def _normalised(case: Ranking, k: int, rules: Rules, gain: Gain) -> float:
-    graded: Sequence[tuple[int, float]] = case.graded
-    ideal = case.ideal
+def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> float:
+    positions, grades, ideal = case.judged, case.grades, case.ideal
     if rules.gain == "binary":
-        graded = [(position, 1.0) for position in case.relevant]
-        ideal = [1.0] * case.total
-    ideal_cut = k
-    if rules.ideal == "uncut":
-        ideal_cut = UNCUT
-    elif rules.ideal == "returned":
-        ideal_cut = min(k, case.returned)
-    if rules.negative == "error_if_used" and (
-        any(grade < 0 for position, grade in graded if position <= k)
-        or any(grade < 0 for grade in ideal[:ideal_cut])
-    ):
-        raise InputError("grades: a grade is negative, which this convention's nDCG refuses")
-    best = dcg(enumerate(ideal, 1), ideal_cut, gain)
-    return dcg(graded, k, gain) / best if best else 0.0
+        positions, grades, ideal = case.relevant, [1.0] * len(case.relevant), [1.0] * case.total
+    within = bisect_right(positions, k)
+    positions, grades = positions[:within], grades[:within]
+    if rules.ideal != "uncut":
+        ideal = ideal[: k if rules.ideal == "cut" else min(k, case.returned)]
+    if rules.negative == "error_if_used" and min(*grades, *ideal, 0, 0) < 0:
+        raise InputError("grades: one is negative, which this convention's nDCG refuses")
+    if exponential:
+        grades = [math.pow(2.0, grade) - 1.0 for grade in grades]
+        ideal = [math.pow(2.0, grade) - 1.0 for grade in ideal]
+    best = dcg(range(1, len(ideal) + 1), ideal)
+    return dcg(positions, grades) / best if best else 0.0
 
 
-FUNCTIONS: Mapping[str, Callable[[Ranking, int, Rules], float]] = {
+Function = Callable[[Ranking, int, Rules], float]
+FUNCTIONS: Mapping[str, Function] = {
     "precision": precision,
     "recall": recall,
     "capped_recall": capped_recall,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict
 
 from retrieverbench.errors import InputError
@@ -10,7 +10,7 @@ from retrieverbench.metrics.aggregate import mean_of
 from retrieverbench.metrics.conventions import Convention, find_convention
 from retrieverbench.metrics.declarations import Metric, parse_metric
 from retrieverbench.metrics.evaluate import Question, Values, evaluate
-from retrieverbench.metrics.lists import CLEAN, Hits, check
+from retrieverbench.metrics.lists import Hits, read_list
 
 
 class TrecScores(TypedDict):
@@ -49,7 +49,10 @@ def score_trec(
     asked = {name: rules.adopt(parse_metric(name)) for name in metrics}
     wanted = list(dict.fromkeys(asked.values()))
     _check_queries(run, qrels, wanted, rules)
-    questions, counters = _questions(run, qrels, house=convention == "house")
+    counters = dict.fromkeys(("errors", "missing", "duplicates", "out_of_order", "ties"), 0)
+    counters["unknown_cases"] = len(run.keys() - qrels.keys())
+    questions = _questions(run, qrels, counters, house=convention == "house")
+    evaluated = evaluate(questions, wanted, rules)
     scores = TrecScores(
         convention=convention,
         asked={name: rules.title(metric) for name, metric in asked.items()},
@@ -60,30 +63,32 @@ def score_trec(
         counted_as_zero={},
         counters=counters,
     )
-    for values in evaluate(questions, wanted, rules):
-        _add(scores, rules.title(values.metric), values, questions)
+    for values in evaluated:
+        _add(scores, rules.title(values.metric), values, qrels)
     return scores
 
 
 def _questions(
-    run: Mapping[str, Hits], qrels: Mapping[str, Mapping[str, float]], *, house: bool
-) -> tuple[list[Question], dict[str, int]]:
+    run: Mapping[str, Hits],
+    qrels: Mapping[str, Mapping[str, float]],
+    counters: dict[str, int],
+    *,
+    house: bool,
+) -> Iterator[Question]:
     """The judged queries with their lists; in the house a list with a bad score is an error."""
-    counters = dict.fromkeys(("errors", "missing", "duplicates", "out_of_order", "ties"), 0)
-    counters["unknown_cases"] = len(run.keys() - qrels.keys())
-    questions = []
     for query, grades in qrels.items():
-        hits, reason = run.get(query), None
-        looked = CLEAN if hits is None else check(hits)
-        counters["missing"] += hits is None
-        counters["duplicates"] += looked.repeated
-        counters["out_of_order"] += not looked.ordered
-        counters["ties"] += looked.tied
-        if not looked.finite:
+        if query not in run:
+            counters["missing"] += 1
+            yield Question(query, None, grades)
+            continue
+        answer, reason = read_list(run[query]), None
+        counters["duplicates"] += answer.repeated
+        counters["out_of_order"] += not answer.ordered
+        counters["ties"] += answer.tied
+        if not answer.finite:
             counters["errors"] += 1
             reason = "error:bad_score" if house else None
-        questions.append(Question(query, hits, grades, reason=reason))
-    return questions, counters
+        yield Question(query, answer, grades, reason=reason)
 
 
 def _check_queries(
@@ -101,13 +106,11 @@ def _check_queries(
             raise InputError(f"{where}: query {unknown[0]!r:.80} is not judged; its system stops")
 
 
-def _add(scores: TrecScores, title: str, values: Values, questions: Sequence[Question]) -> None:
-    failed = sum(reason.startswith(("missing", "error")) for reason in values.reasons.values())
-    mean = mean_of(values.numbers.values(), failed)
-    digits = values.rules.mean_digits
-    rounded = mean.value if mean.value is None or digits is None else round(mean.value, digits)
-    scores["mean"][title] = rounded
+def _add(scores: TrecScores, title: str, values: Values, queries: Iterable[str]) -> None:
+    mean = mean_of(values.numbers.values(), values.failed)
+    value, digits = mean.value, values.mean_digits
+    scores["mean"][title] = value if value is None or digits is None else round(value, digits)
     scores["n"][title] = mean.n
-    scores["counted_as_zero"][title] = failed
-    scores["per_query"][title] = {q.id: values.numbers.get(q.id) for q in questions}
+    scores["counted_as_zero"][title] = mean.counted_as_zero
+    scores["per_query"][title] = {query: values.numbers.get(query) for query in queries}
     scores["reasons"][title] = values.reasons
