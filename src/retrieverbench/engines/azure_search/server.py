@@ -1,0 +1,142 @@
+"""HTTP around the service, on loopback only."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from retrieverbench.engines.azure_search.replies import Call, Reply
+from retrieverbench.engines.azure_search.service import Service
+from retrieverbench.errors import InputError
+
+FIDELITY_HEADER = "x-retrieverbench-fidelity"
+
+
+def bind(host: str, port: int = 0) -> socket.socket:
+    """A listening socket on loopback; InputError for any other address."""
+    address = ipaddress.ip_address(host)
+    if not address.is_loopback:
+        raise InputError(
+            f"azure_search stand-in: host {host!r} is not a loopback address; use 127.0.0.1"
+        )
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    listening = socket.socket(family)
+    listening.bind((host, port))
+    return listening
+
+
+@contextlib.asynccontextmanager
+async def serving(service: Service) -> AsyncIterator[str]:
+    """Serve in this process on a free port; yields the endpoint. For tests and scripts."""
+    listening = bind("127.0.0.1")
+    server = _server(service, secrets.token_hex(16))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, lambda: server.run(sockets=[listening]))
+        try:
+            while not server.started:  # noqa: ASYNC110 - uvicorn has no event to wait for
+                await anyio.sleep(0.005)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+
+
+def serve(service: Service, host: str, ready_file: Path) -> None:
+    """Serve until told to stop. The ready file tells port, token and keys to the starter."""
+    listening = bind(host)
+    token = secrets.token_hex(16)
+    _write_private(
+        ready_file,
+        {
+            "port": listening.getsockname()[1],
+            "token": token,
+            "pid": os.getpid(),
+            "admin_key": service.admin_key,
+            "query_key": service.query_key,
+        },
+    )
+    _server(service, token).run(sockets=[listening])
+
+
+def _write_private(path: Path, value: object) -> None:
+    """Write whole or not at all, readable for our user only."""
+    part = path.with_suffix(".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    part.replace(path)
+
+
+def _server(service: Service, token: str) -> Any:
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            _application(service, token),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+    )
+
+
+def _application(service: Service, token: str) -> Any:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        begin = time.perf_counter_ns()
+        request = Request(scope, receive)
+        call = Call(
+            request.method,
+            scope["path"],
+            dict(request.query_params),
+            dict(request.headers),
+            await request.body(),
+        )
+        reply = await _reply(service, token, call)
+        headers = {
+            **_standard_headers(call),
+            **reply.headers,
+            "elapsed-time": str(round((time.perf_counter_ns() - begin) / 1e6)),
+        }
+        await Response(reply.body, reply.status, headers)(scope, receive, send)
+
+    return application
+
+
+async def _reply(service: Service, token: str, call: Call) -> Reply:
+    if call.path == "/healthz":
+        body = json.dumps({"token": token, "fidelity": "stand-in"}).encode()
+        return Reply(200, body, {"Content-Type": "application/json"})
+    fault = service.fault(call)
+    if fault is not None:
+        await anyio.sleep(fault.delay)
+        if fault.status:
+            return Reply(fault.status, fault.body.encode(), fault.headers)
+    return service.answer(call)
+
+
+def _standard_headers(call: Call) -> dict[str, str]:
+    return {
+        "OData-Version": "4.0",
+        "request-id": call.headers.get("x-ms-client-request-id") or secrets.token_hex(16),
+        "Preference-Applied": 'odata.include-annotations="*"',
+        "Cache-Control": "no-cache",
+        "Pragma": "no-cache",
+        "Expires": "-1",
+        FIDELITY_HEADER: "stand-in",
+    }
