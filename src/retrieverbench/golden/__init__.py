@@ -1,1 +1,21 @@
 """Golden sets, corpora and manifests: read, checked, never repaired."""
+
+from retrieverbench.golden.beir import load_beir
+from retrieverbench.golden.bump import make_manifest, write_manifest
+from retrieverbench.golden.corpus import load_corpus
+from retrieverbench.golden.sets import load_golden, load_set, select_cases
+from retrieverbench.golden.vectors import load_vectors
+from retrieverbench.golden.write import write_corpus, write_golden
+
+__all__ = [
+    "load_beir",
+    "load_corpus",
+    "load_golden",
+    "load_set",
+    "load_vectors",
+    "make_manifest",
+    "select_cases",
+    "write_corpus",
+    "write_golden",
+    "write_manifest",
+]

@@ -45,11 +45,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """All chunks of a set, in file order. `sha256` is over the bytes of the file."""
+    """All chunks of a set, in file order. `sha256` is over the bytes of the file.
+
+    `warnings` are what the reader of the file should know, one line each.
+    """
 
     name: str
     chunks: tuple[Chunk, ...]
     sha256: str
+    warnings: tuple[str, ...] = ()
 
 
 def make_uid(tenant: TenantId, chunk_id: str) -> str:

@@ -19,7 +19,10 @@ class GoldenCase:
     `relevant` is the binary view, None where the file gave none; `grades` the graded view
     (id → 0..G, an explicit 0 meaning judged and not relevant), None where none was given.
     `forbidden` holds chunk ids only: `forbidden_docs` of the file are resolved on loading.
-    `line` is the line in the file, for messages.
+    `forbidden_foreign` holds uids of other tenants' chunks that are forbidden by name, and
+    `forbidden_docs` keeps which uids each forbidden document stood for. `review` says why a
+    case needs review, `lost` which of its labels are no longer in the corpus. `anchors` say
+    where a labelled chunk lay. `line` is the line in the file, for messages.
     """
 
     id: str
@@ -41,6 +44,11 @@ class GoldenCase:
     lang: str | None = None
     meta: Mapping[str, object] = field(default_factory=dict)
     line: int = 0
+    notes: str | None = None
+    forbidden_foreign: tuple[str, ...] = ()
+    forbidden_docs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    anchors: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    review: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,219 @@
+"""Reads JSONL: one object a line, with the place of everything that is wrong.
+
+*Why not a library:* the common readers stop at the first bad line, keep the last of two
+equal keys without a word, and know nothing of a JSON array, a Git LFS pointer or a file in
+Latin-1 that was handed over as JSONL.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from retrieverbench.errors import InputError
+from retrieverbench.golden.faults import Faults, plural, quote, type_of
+
+_BOM = b"\xef\xbb\xbf"
+_LFS = b"version https://git-lfs.github.com/spec/"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_REMEDY = "every line holds one complete JSON object"
+_IMPORT = "use 'golden import'"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One object and the line it stands on, counted from 1."""
+
+    number: int
+    data: dict[str, object]
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file; InputError if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def read_lines(raw: bytes, faults: Faults, *, allow_nan: bool = False) -> list[Line]:
+    """All objects of a JSONL file. Blank lines are passed over.
+
+    `allow_nan` lets the words NaN and Infinity through, for readers that have a better
+    message for them.
+    """
+    if raw.startswith(_LFS):
+        faults.error("G05", _lfs_message(raw), 1)
+        return []
+    if raw.startswith(_BOM):
+        faults.warn("G02", "starts with a byte order mark; it was ignored, save without BOM", 1)
+        raw = raw[len(_BOM) :]
+    parser = _Parser(faults, allow_nan=allow_nan)
+    if parser.is_one_document(raw):
+        return []
+    return list(parser.lines(raw))
+
+
+class _Parser:
+    """Holds the decoder and what its hook saw of repeated keys."""
+
+    def __init__(self, faults: Faults, *, allow_nan: bool) -> None:
+        self._faults = faults
+        self._repeated: list[tuple[str, object, object]] = []
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._object,
+            parse_constant=float if allow_nan else _refuse_constant,
+        )
+
+    def lines(self, raw: bytes) -> Iterator[Line]:
+        for number, piece in enumerate(raw.split(b"\n"), 1):
+            if piece.strip():
+                data = self._parse(piece.removesuffix(b"\r"), number)
+                if data is not None:
+                    yield Line(number, data)
+
+    def is_one_document(self, raw: bytes) -> bool:
+        """Whether the file is JSON over several lines, which is then noted."""
+        start = raw.lstrip()[:1]
+        first, _, rest = raw.strip().partition(b"\n")
+        if start not in {b"[", b"{"} or not rest or _loads(first) is not None:
+            return False
+        document = _loads(raw)
+        if document is None:
+            return False
+        items = plural(len(document), "item" if isinstance(document, list) else "key")
+        kind = "a JSON array" if isinstance(document, list) else "one JSON object over many lines"
+        self._faults.error(
+            "G04",
+            f"holds {kind} ({items}); this looks like a JSON file, not JSONL: {_IMPORT}",
+            1,
+        )
+        return True
+
+    def _parse(self, piece: bytes, number: int) -> dict[str, object] | None:
+        try:
+            text = piece.decode("utf-8")
+        except UnicodeDecodeError as error:
+            column = len(piece[: error.start].decode("utf-8")) + 1
+            byte = piece[error.start]
+            self._faults.error(
+                "G01",
+                f"byte 0x{byte:02X} at column {column} is not UTF-8; save the file as UTF-8",
+                number,
+            )
+            return None
+        self._repeated.clear()
+        try:
+            data: object = self._decoder.decode(text)
+        except json.JSONDecodeError as error:
+            self._note_broken(text, error, number)
+            return None
+        except (ValueError, RecursionError) as error:
+            self._faults.error("G03", f"not valid JSON: {_reason(error)}; {_REMEDY}", number)
+            return None
+        return self._checked(text, data, number)
+
+    def _checked(self, text: str, data: object, number: int) -> dict[str, object] | None:
+        if not isinstance(data, dict):
+            self._faults.error("G04", _not_an_object(data), number)
+            return None
+        for key, first, second in self._repeated:
+            self._faults.error(
+                "G07",
+                f"{key}: given twice in one object ({quote(first)} and {quote(second)}); keep one",
+                number,
+            )
+        if _SURROGATE.search(text) and not _is_encodable(data):
+            self._faults.error(
+                "G01",
+                "holds half of a surrogate pair, which is no character; "
+                "write the character itself and save the file as UTF-8",
+                number,
+            )
+            return None
+        return data
+
+    def _note_broken(self, text: str, error: json.JSONDecodeError, number: int) -> None:
+        objects = self._count_objects(text) if error.msg == "Extra data" else 0
+        if objects > 1:
+            self._faults.error(
+                "G04",
+                f"holds {objects} objects without line breaks; "
+                f"JSONL has one object per line: {_IMPORT}",
+                number,
+            )
+            return
+        self._faults.error(
+            "G03", f"not valid JSON: {error.msg} at column {error.colno}; {_REMEDY}", number
+        )
+
+    def _count_objects(self, text: str) -> int:
+        """How many objects follow each other in a line, 0 if anything else is there too."""
+        count, position = 0, 0
+        while position < len(text):
+            try:
+                data, position = self._decoder.raw_decode(text, position)
+            except ValueError:
+                return 0
+            if not isinstance(data, dict):
+                return 0
+            count += 1
+            position += len(text[position:]) - len(text[position:].lstrip(" \t\r,"))
+        return count
+
+    def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        data = dict(pairs)
+        if len(data) != len(pairs):
+            seen: dict[str, object] = {}
+            for key, value in pairs:
+                if key in seen:
+                    self._repeated.append((key, seen[key], value))
+                seen[key] = value
+        return data
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error).partition(";")[0]
+
+
+def _loads(raw: bytes) -> list[object] | dict[str, object] | None:
+    try:
+        data: object = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, (list, dict)) else None
+
+
+def _not_an_object(data: object) -> str:
+    if isinstance(data, list):
+        items = plural(len(data), "item")
+        return f"holds a JSON array ({items}); this looks like a JSON file, not JSONL: {_IMPORT}"
+    return f"holds {type_of(data)} ({quote(data)}), not an object; {_REMEDY}"
+
+
+def _is_encodable(data: dict[str, object]) -> bool:
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _lfs_message(raw: bytes) -> str:
+    text = raw[:1024].decode("utf-8", errors="replace")
+    fields = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+    size = fields.get("size", "unknown")
+    digest = fields.get("oid", "unknown").removeprefix("sha256:")[:8]
+    return (
+        f"is a Git LFS pointer ({size} bytes, sha256 {digest}…), not the data; run 'git lfs pull'"
+    )
