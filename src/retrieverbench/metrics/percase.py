@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, count
 
@@ -150,6 +150,16 @@ def ndcg_lin(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     0.789998
     """
     return _normalised(case, k, rules, exponential=False)
+
+
+def judged_share(ids: Sequence[str], judged: Container[str], k: int) -> float | None:
+    """Judged ids in the first k / results in the first k; None for an empty list.
+
+    >>> judged_share("axy", {"a"}, 2)
+    0.5
+    """
+    top = ids[:k]
+    return sum(map(judged.__contains__, top)) / len(top) if top else None
 
 
 def dcg(positions: Sequence[int], gains: Iterable[float]) -> float:
