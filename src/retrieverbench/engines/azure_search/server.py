@@ -31,7 +31,8 @@ def bind(host: str, port: int = 0) -> socket.socket:
             f"azure_search stand-in: host {host!r} is not a loopback address; use 127.0.0.1"
         )
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    listening = socket.socket(family)
+    # With the protocol named, asyncio sends without waiting for acknowledgements.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind((host, port))
     return listening
 
