@@ -1,0 +1,155 @@
+"""The loopback front: the part of Qdrant's REST API that the official client's adapter uses.
+
+Status, text and shape of an answer are those of Qdrant 1.19.0 as far as they are known;
+what is not translated answers 501. Engine calls run in the event loop, one at a time: the
+engine holds Python's lock anyway, and so an answer is never mixed with a write.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from retrieverbench.engines.qdrant import points
+from retrieverbench.engines.qdrant.answers import (
+    Handler,
+    acknowledged,
+    body_of,
+    enveloped,
+    json_answer,
+    refused,
+)
+from retrieverbench.engines.qdrant.bodies import Refusal, take, untranslated
+from retrieverbench.engines.qdrant.collection import Collections
+from retrieverbench.engines.qdrant.declared import check_name, to_declared, to_index
+from retrieverbench.engines.qdrant.faults import FaultInjector
+
+SERVER_VERSION = "1.19.0"
+"""The server whose answers this front gives. A client warns at more than one minor apart."""
+
+_OPEN = frozenset({"/", "/healthz", "/livez", "/readyz"})
+_CHANGES = (
+    "vectors",
+    "params",
+    "hnsw_config",
+    "quantization_config",
+    "sparse_vectors",
+    "strict_mode_config",
+    "metadata",
+)
+
+
+def make_app(
+    collections: Collections, engine: str, api_key: str, *, strict: bool, faults: bool
+) -> ASGIApp:
+    """The whole application; `engine` is told in place of the server's commit."""
+
+    async def version(_: Request) -> Response:
+        title = "qdrant - vector search engine"
+        return json_answer({"title": title, "version": SERVER_VERSION, "commit": engine})
+
+    async def healthy(request: Request) -> Response:
+        ready = request.url.path == "/readyz"
+        return PlainTextResponse("all shards are ready" if ready else "healthz check passed")
+
+    app: ASGIApp = Starlette(
+        routes=[
+            Route("/", version),
+            *(Route(path, healthy) for path in sorted(_OPEN - {"/"})),
+            *_routes(collections, strict=strict),
+            *points.routes(collections, strict=strict),
+        ],
+        exception_handlers={HTTPException: _empty, Exception: _internal},
+    )
+    if faults:
+        app = FaultInjector(app)
+    return Guard(app, api_key)
+
+
+class Guard:
+    """Asks for the key on every path but the open ones, unknown paths included."""
+
+    def __init__(self, app: ASGIApp, api_key: str) -> None:
+        self._app = app
+        self._key = api_key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401 in plain text, as the server does, or pass the request on."""
+        if scope["type"] == "http" and scope["path"] not in _OPEN:
+            headers = dict(scope["headers"])
+            bearer = headers.get(b"authorization", b"")
+            given = headers.get(b"api-key")
+            if given is None and bearer.startswith(b"Bearer "):
+                given = bearer.removeprefix(b"Bearer ")
+            if given is None:
+                text = "Must provide an API key or an Authorization bearer token"
+                return await Response(text, 401)(scope, receive, send)
+            if not hmac.compare_digest(given, self._key):
+                return await Response("Invalid API key or JWT", 401)(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+async def _empty(_: Request, error: Exception) -> Response:
+    """An unknown route or a wrong method: 404 without a body, never 405."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return Response(status_code=404 if status == 405 else status)
+
+
+async def _internal(_: Request, error: Exception) -> Response:
+    return refused(Refusal(500, f"Service internal error: {type(error).__name__}: {error}"))
+
+
+def _routes(collections: Collections, *, strict: bool) -> list[Route]:
+    async def names(_: Request) -> Any:
+        return {"collections": [{"name": name} for name in collections.names()]}
+
+    async def exists(request: Request) -> Any:
+        return {"exists": request.path_params["name"] in collections.names()}
+
+    async def information(request: Request) -> Any:
+        return collections.get(request.path_params["name"]).information()
+
+    async def create(request: Request) -> Any:
+        name = request.path_params["name"]
+        check_name(name)
+        collections.create(name, to_declared(await body_of(request), strict=strict))
+        return True
+
+    async def change(request: Request) -> Any:
+        """Only the empty change, by which clients start the optimiser."""
+        collection = collections.get(request.path_params["name"])
+        body = await body_of(request)
+        fields = take(body, "UpdateCollection", ("optimizers_config",), _CHANGES, strict=strict)
+        if any(value is not None for value in fields.get("optimizers_config", {}).values()):
+            raise untranslated("UpdateCollection.optimizers_config with values")
+        collection.optimize()
+        return True
+
+    async def remove(request: Request) -> Any:
+        return await collections.remove(request.path_params["name"])
+
+    async def index(request: Request) -> Any:
+        collection = collections.get(request.path_params["name"])
+        name, schema = to_index(await body_of(request), strict=strict)
+        return acknowledged(request, await collection.create_index(name, schema))
+
+    def route(path: str, method: str, handler: Handler) -> Route:
+        return Route(f"/collections{path}", enveloped(handler), methods=[method])
+
+    return [
+        route("", "GET", names),
+        route("/", "GET", names),
+        route("/{name}/exists", "GET", exists),
+        route("/{name}", "GET", information),
+        route("/{name}", "PUT", create),
+        route("/{name}", "PATCH", change),
+        route("/{name}", "DELETE", remove),
+        route("/{name}/index", "PUT", index),
+    ]
