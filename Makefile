@@ -1,0 +1,38 @@
+# Everything from nothing: each target makes the environment it needs, and again only if
+# something changed. PYTHON names the interpreter (3.11 or newer).
+PYTHON ?= python3
+PIP = -q --disable-pip-version-check
+SOURCES := pyproject.toml $(shell find src adapters -type f -not -name '*.pyc')
+COMPILE = uv pip compile pyproject.toml --all-extras --generate-hashes --no-header \
+          --no-emit-index-url --no-emit-find-links --python-version 3.11 --only-binary :all: -q
+
+.PHONY: demo test check fix lowest lock
+demo: .venv-run/installed        ## the main job on every engine that can be started here
+	.venv-run/bin/retrieverbench run benchmarks/suites/demo.toml
+
+test: .venv-test/installed       ## all tests, against the installed wheel
+	.venv-test/bin/python -m pytest
+
+check: .venv-test/installed      ## format, lint, types, import contracts
+	.venv-test/bin/ruff format --check -q .
+	.venv-test/bin/ruff check -q .
+	.venv-test/bin/mypy
+	.venv-test/bin/lint-imports
+
+fix: .venv-test/installed
+	.venv-test/bin/ruff format -q .
+	.venv-test/bin/ruff check --fix -q .
+
+lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allows
+	.venv-lowest/bin/python -m pytest -q tests/unit/adapters tests/endtoend/test_demo.py
+
+.venv-%/installed: requirements/%.txt $(SOURCES)
+	test -d .venv-$* || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install $(PIP) --require-hashes -r $<
+	.venv-$*/bin/python -m pip install $(PIP) --no-deps --no-build-isolation --force-reinstall .
+	touch $@
+
+lock:                            ## needs uv; writes no registry address
+	$(COMPILE) --group build -o requirements/run.txt
+	$(COMPILE) --group dev -o requirements/test.txt
+	$(COMPILE) --group build --group test --resolution lowest-direct -o requirements/lowest.txt
