@@ -1,1 +1,7 @@
 """Numbers, findings and rules become one verdict."""
+
+from retrieverbench.gate.compare import differences
+from retrieverbench.gate.judge import judge
+from retrieverbench.gate.rules import rule_faults
+
+__all__ = ["differences", "judge", "rule_faults"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from retrieverbench.errors import InputError, MissingClient
-from retrieverbench.golden import load_corpus, load_golden, load_vectors
+from retrieverbench.gate import rule_faults
+from retrieverbench.golden import load_set, load_vectors, select_cases
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
@@ -23,11 +23,20 @@ class Prepared:
     suite: Suite
     golden: GoldenSet
     corpus: Corpus
-    cases: tuple[GoldenCase, ...]
     adapters: tuple[LoadedAdapter | MissingClient, ...]
     metrics: tuple[str, ...]
     rules: tuple[Rule, ...]
     required: frozenset[str]
+
+    @property
+    def cases(self) -> tuple[GoldenCase, ...]:
+        """The selected cases."""
+        return self.golden.cases
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of all targets, one per entry and mode."""
+        return tuple(t.label for entry in self.suite.targets for t in entry.targets())
 
     @property
     def needs_vectors(self) -> bool:
@@ -43,9 +52,6 @@ class Prepared:
         return counts
 
 
-QueryVectors = Mapping[str, array[float]]
-
-
 def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
     """Read golden set and corpus, load the adapters' classes, check every request.
 
@@ -54,13 +60,15 @@ def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
     """
     faults = _fault_lines(suite, required)
     adapters = _load_adapters(suite, faults)
-    metrics = _metrics(suite, faults)
+    rules = suite.gate_rules()
+    targets = [target for entry in suite.targets for target in entry.targets()]
+    faults += rule_faults(rules, targets, str(suite.path))
+    metrics = _metrics(suite, rules, faults)
     if faults:
         raise InputError(*faults)
-    corpus = load_corpus(suite.resolve(suite.corpus), tenant_pattern=suite.tenant_pattern)
-    golden = load_golden(
+    corpus, golden = load_set(
         suite.resolve(suite.golden),
-        corpus,
+        suite.resolve(suite.corpus),
         tenant_pattern=suite.tenant_pattern,
         default_tenant=suite.default_tenant,
     )
@@ -68,12 +76,11 @@ def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus)
     return Prepared(
         suite=suite,
-        golden=golden,
+        golden=_select(suite, golden),
         corpus=corpus,
-        cases=_select(suite, golden),
         adapters=adapters,
         metrics=metrics,
-        rules=suite.check_rules(),
+        rules=rules,
         required=required | {entry.name for entry in suite.targets if entry.required},
     )
 
@@ -102,37 +109,31 @@ def _load_adapters(suite: Suite, faults: list[str]) -> tuple[LoadedAdapter | Mis
     return tuple(adapters)
 
 
-def _metrics(suite: Suite, faults: list[str]) -> tuple[str, ...]:
-    """Canonical names; a cut deeper than the depth asked for cannot be computed."""
+def _metrics(suite: Suite, rules: Sequence[Rule], faults: list[str]) -> tuple[str, ...]:
+    """Canonical names, with those that rules need; `hit` at the depth is for must_pass.
+
+    A cut deeper than the depth asked for cannot be computed and is a fault.
+    """
     names = []
-    for name in suite.metrics:
-        place = f"{suite.path}:{suite.line('metrics')}: metrics"
+    asked = [(name, suite.line("metrics"), "metrics") for name in suite.metrics]
+    asked += [(rule.metric, rule.line, "rules") for rule in rules if rule.metric]
+    for name, line, field in asked:
+        place = f"{suite.path}:{line}: {field}"
         try:
             metric = parse_metric(name)
         except InputError as error:
-            faults += [f"{place}: {line}" for line in error.faults]
+            faults += [f"{place}: {fault}" for fault in error.faults if field == "metrics"]
             continue
         if metric.k is not None and metric.k > suite.depth:
             faults.append(f"{place}: {name!r} needs depth {metric.k}; depth is {suite.depth}")
         names.append(metric.name)
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys([*names, f"hit@{suite.depth}"]))
 
 
-def _select(suite: Suite, golden: GoldenSet) -> tuple[GoldenCase, ...]:
+def _select(suite: Suite, golden: GoldenSet) -> GoldenSet:
     """The cases that the suite's `select` keeps; an empty selection is an error."""
     place = f"{suite.path}:{suite.line('select')}: select"
     unknown = sorted(suite.select.keys() - set(SELECTABLE))
     if unknown:
         raise InputError(f"{place}.{unknown[0]}: unknown field; {nearest(unknown[0], SELECTABLE)}")
-    kept = tuple(
-        case
-        for case in golden.cases
-        if all(str(getattr(case, name)) == value for name, value in suite.select.items())
-    )
-    if kept:
-        return kept
-    name, value = next(iter(suite.select.items()))
-    known = sorted({str(getattr(case, name)) for case in golden.cases})
-    raise InputError(
-        f"{place}: {name} = {value!r} selects no case; {name}: {', '.join(known[:20])} [G43]"
-    )
+    return select_cases(golden, suite.select)

@@ -30,3 +30,15 @@ class Quiet:
 
     def note(self, text: str) -> None:
         """Nothing is shown."""
+
+
+def counting(advance: Advance) -> Callable[..., None]:
+    """A function that advances by one at every call, whatever it is called with."""
+    done = 0
+
+    def count(*_ignored: object) -> None:
+        nonlocal done
+        done += 1
+        advance(done)
+
+    return count

@@ -30,6 +30,7 @@ class EntryState:
     timed: dict[Mode, TimedResult] = field(default_factory=dict)
     canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
     control: dict[Mode, int] = field(default_factory=dict)
+    probes_stopped: str | None = None
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -19,8 +19,11 @@ def leak_columns(
     canaries: CanaryResult | None,
     control_foreign: int | None,
     tenants: int,
+    stopped: str | None = None,
 ) -> LeakCheck:
     """Put together what the passes saw. `found` holds the quality and timed findings.
+
+    `stopped` says why the probes did not run to their end.
 
     The upper bound is on the share of leaking answers at 95 % after n answers without one:
     1 - 0.05^(1/n), the exact form of the rule of three; n counts distinct trials, so
@@ -29,7 +32,7 @@ def leak_columns(
     answered = [result for result in run.results if result.status == "ok"]
     asked = canaries.asked - canaries.failed if canaries else 0
     findings = [*found, *(canaries.findings if canaries else ())]
-    reason = _unproven(run, canaries, control_foreign, tenants)
+    reason = stopped or _unproven(run, canaries, control_foreign, tenants)
     trials = len(answered) + max(asked, 0)
     unknown = sum(finding.owner is None for finding in findings)
     return LeakCheck(

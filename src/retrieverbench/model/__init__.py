@@ -4,9 +4,11 @@ from retrieverbench.model.artifact import (
     SCHEMA,
     Artifact,
     BackendRecord,
+    FailureKind,
     GoldenRecord,
     TargetResult,
 )
+from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
 from retrieverbench.model.leaks import LeakCheck, LeakFinding
@@ -28,14 +30,17 @@ from retrieverbench.model.tenant import (
     parse_tenant,
 )
 from retrieverbench.model.timings import Percentile, Timings
-from retrieverbench.model.verdict import Rule, RuleKind, RuleResult, Verdict
+from retrieverbench.model.verdict import Rule, RuleKind, RuleResult, Verdict, Word
 
 __all__ = [
+    "BASELINE_SCHEMA",
     "DEFAULT_TENANT_PATTERN",
     "MODES",
     "SCHEMA",
     "Artifact",
     "BackendRecord",
+    "Baseline",
+    "BaselineCase",
     "CaseKind",
     "CaseResult",
     "CaseStatus",
@@ -43,6 +48,7 @@ __all__ = [
     "Chunk",
     "ChunkStatus",
     "Corpus",
+    "FailureKind",
     "Fidelity",
     "GoldenCase",
     "GoldenRecord",
@@ -68,6 +74,7 @@ __all__ = [
     "Timings",
     "Value",
     "Verdict",
+    "Word",
     "make_uid",
     "parse_tenant",
 ]

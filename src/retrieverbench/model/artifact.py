@@ -83,6 +83,7 @@ class GoldenRecord:
     needs_review: int
     relevance_level: int
     versions: Mapping[str, str] = field(default_factory=dict)
+    must_pass: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,10 +12,13 @@ class CaseValue:
     """A metric of one case: a number, or None with the reason why there is none.
 
     `reason` is `unanswerable`, `no_relevant`, `missing`, `error:<code>` or `undefined`.
+    `tie_range` is the smallest and largest value over all orders of equal scores, None
+    for a list without them.
     """
 
     value: float | None
     reason: str | None = None
+    tie_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Mean:
 
     `n` cases are in the mean, of which `counted_as_zero` failed and count as 0; `answered`
     is the mean over the others. `value` is None when nothing valid was measured.
+    `tie_range` is the mean at the worst and best order of equal scores, None without ties.
     """
 
     value: float | None
@@ -30,16 +35,21 @@ class Mean:
     counted_as_zero: int = 0
     answered: float | None = None
     standard_error: float | None = None
+    tie_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The means of one part of the set, e.g. `tenant=acme`; `n` is its number of cases."""
+    """The means of one part of the set, e.g. `tenant=acme`; `n` is its number of cases.
+
+    `derived=no` and `needs_review=no` stand there only when some cases are otherwise.
+    """
 
     field: str
     value: str
     n: int
     means: Mapping[str, Mean]
+    counters: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,9 @@ class Scores:
 
     `means` and `cases` are keyed by canonical metric name (`ndcg@10`); `cases` then by
     case id. `counters` holds counts and shares by name (`errors`, `duplicates`,
-    `underfill_rate@10`), None where a share is undefined.
+    `underfill_rate@10`), None where a share is undefined. `view` says which judgements
+    made chunks relevant: `list`, `level n`, or both. `asked` maps a metric's name without
+    level and convention to its full one where they differ (`recall@5` → `recall@5-l2`).
     """
 
     convention: str
@@ -58,4 +70,5 @@ class Scores:
     cases: Mapping[str, Mapping[str, CaseValue]]
     counters: Mapping[str, float | None]
     slices: tuple[Slice, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    asked: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -40,6 +40,7 @@ class RuleResult:
     word: Word
     reason: str
     metric: str | None = None
+    counter: str | None = None
     observed: float | None = None
     limit: float | None = None
     baseline: float | None = None

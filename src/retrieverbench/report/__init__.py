@@ -1,1 +1,18 @@
 """The artifact and its renderings; no number is computed here."""
+
+from retrieverbench.report.artifact import dump_artifact, read_artifact, run_path, write_whole
+from retrieverbench.report.baselines import accept_baseline, load_baselines, read_baseline
+from retrieverbench.report.markdown import render_markdown
+from retrieverbench.report.terminal import print_report
+
+__all__ = [
+    "accept_baseline",
+    "dump_artifact",
+    "load_baselines",
+    "print_report",
+    "read_artifact",
+    "read_baseline",
+    "render_markdown",
+    "run_path",
+    "write_whole",
+]

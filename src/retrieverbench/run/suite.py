@@ -145,7 +145,7 @@ class Suite:
         """The line of a key in the file; 1 when it does not stand there."""
         return self.lines.get(key, 1)
 
-    def check_rules(self) -> tuple[Rule, ...]:
+    def gate_rules(self) -> tuple[Rule, ...]:
         """The rules as the gate takes them, named and with their lines."""
         return tuple(
             Rule(

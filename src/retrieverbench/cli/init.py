@@ -1,0 +1,33 @@
+"""`retrieverbench init`: a commented suite with a tiny set, ready to run and to edit."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from retrieverbench.errors import InputError
+
+FILES = ("suite.toml", "corpus.jsonl", "golden.v1.jsonl", "golden.v1.manifest.json")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+def init(folder: Path) -> None:
+    """Write a commented suite and a tiny golden set into FOLDER; nothing is overwritten."""
+    there = [name for name in FILES if (folder / name).exists()]
+    if there:
+        raise InputError(f"{folder / there[0]}: is already there; name another folder")
+    example = resources.files("retrieverbench.cli") / "example"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            text = (example / name).read_text(encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written: {error.strerror}; name another folder"
+        ) from None
+    click.echo(f"wrote {', '.join(FILES)}")
+    click.echo(f"next: retrieverbench run {folder / 'suite.toml'}")

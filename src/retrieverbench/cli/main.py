@@ -1,0 +1,89 @@
+"""The command: its group, and what every way of ending it means for the exit code.
+
+0 passed, 1 the gate failed, 2 wrong input, 3 a backend failed, 4 a tenant leak, 5 nothing
+valid was measured or the harness itself crashed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+
+from retrieverbench.cli.baseline import baseline
+from retrieverbench.cli.init import init
+from retrieverbench.cli.lists import adapters, engine, engines
+from retrieverbench.cli.run import run
+from retrieverbench.cli.score import score
+from retrieverbench.errors import InputError, RetrieverBenchError
+
+CRASH = 5
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="retrieverbench")
+@click.option("--debug", is_flag=True, help="Show tracebacks of expected errors too.")
+@click.pass_context
+def command(context: click.Context, *, debug: bool) -> None:
+    """Measure retrievers: quality, latency and cross-tenant leakage in one run.
+
+    Exit codes: 0 passed; 1 a rule failed; 2 wrong input; 3 a backend failed; 4 a tenant
+    leak; 5 nothing valid was measured; 130 interrupted.
+    """
+    context.obj = debug
+
+
+for part in (run, score, adapters, engines, engine, init, baseline):
+    command.add_command(part)
+
+
+def main() -> None:
+    """Run the command and exit; the only place that does."""
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    debug = "--debug" in sys.argv
+    try:
+        result = command.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return InputError.exit_code
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _quiet_pipe()
+    except RetrieverBenchError as error:
+        if debug:
+            traceback.print_exc()
+        _show(error)
+        return error.exit_code
+    except Exception:  # noqa: BLE001 - the edge: a crash of ours must not read as a regression
+        traceback.print_exc()
+        click.echo(
+            "error: this is a defect of retrieverbench; nothing valid was measured", err=True
+        )
+        return CRASH
+    return result if isinstance(result, int) else 0
+
+
+def _show(error: RetrieverBenchError) -> None:
+    """One line per fault; the causes below, indented."""
+    lines = error.faults if isinstance(error, InputError) else (str(error),)
+    for line in lines:
+        click.echo(f"error: {line}", err=True)
+    cause = error.__cause__
+    if cause is not None and str(cause) and str(cause) not in str(error):
+        click.echo(f"  caused by {type(cause).__name__}: {' '.join(str(cause).split())}", err=True)
+
+
+def _quiet_pipe() -> int:
+    """The reader of our output went away, as `head` does: not an error of anybody."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,91 @@
+"""Progress of a job: bars with time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import rich.progress
+
+    from retrieverbench.job import Advance, Progress
+
+PLAIN_SECONDS = 10.0
+"""A plain line is written when a step begins, and again no sooner than this."""
+
+
+@contextmanager
+def show_progress(*, plain: bool) -> Iterator[Progress]:
+    """A Progress that writes to standard error; `plain` for logs and pipes."""
+    if plain:
+        yield Lines()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bars = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        refresh_per_second=2,
+        transient=True,
+    )
+    with bars:
+        yield Bars(bars)
+
+
+class Lines:
+    """One line per step."""
+
+    def begin(self, what: str, total: int) -> Advance:
+        """Write the step's name; report again only if it takes long."""
+        click.echo(f"{what} ({total})", err=True)
+        last = perf_counter()
+
+        def advance(done: int) -> None:
+            nonlocal last
+            if done < total and perf_counter() - last > PLAIN_SECONDS:
+                last = perf_counter()
+                click.echo(f"{what}: {done} of {total}", err=True)
+
+        return advance
+
+    def note(self, text: str) -> None:
+        """Write the line."""
+        click.echo(text, err=True)
+
+
+class Bars:
+    """A bar per running step, drawn twice a second."""
+
+    def __init__(self, bars: rich.progress.Progress) -> None:
+        self._bars = bars
+
+    def begin(self, what: str, total: int) -> Advance:
+        """Add a bar; it goes away when the step is complete."""
+        task = self._bars.add_task(what, total=total)
+
+        def advance(done: int) -> None:
+            self._bars.update(task, completed=done)
+            if done >= total:
+                self._bars.remove_task(task) if task in self._bars.task_ids else None
+
+        return advance
+
+    def note(self, text: str) -> None:
+        """Write the line above the bars."""
+        self._bars.console.print(text, markup=False, highlight=False)

@@ -1,0 +1,7 @@
+"""The main job of a suite, from files to an artifact."""
+
+from retrieverbench.job.execute import run_suite
+from retrieverbench.job.prepare import Prepared, prepare
+from retrieverbench.job.progress import Advance, Progress, Quiet
+
+__all__ = ["Advance", "Prepared", "Progress", "Quiet", "prepare", "run_suite"]

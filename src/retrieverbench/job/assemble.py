@@ -1,0 +1,197 @@
+"""From what was measured to the artifact: scores, leak columns, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from retrieverbench.adapter import Description
+from retrieverbench.errors import BackendError, MissingClient, NotConfigured
+from retrieverbench.job.machine import commit_of, harness_versions, machine
+from retrieverbench.job.prepare import Prepared
+from retrieverbench.job.state import EntryState
+from retrieverbench.job.vectors import Embedded
+from retrieverbench.leaks import leak_columns
+from retrieverbench.load import TimedResult
+from retrieverbench.metrics import score_run
+from retrieverbench.model import (
+    SCHEMA,
+    Artifact,
+    BackendRecord,
+    GoldenCase,
+    GoldenRecord,
+    LeakCheck,
+    LeakFinding,
+    Mode,
+    Run,
+    TargetResult,
+)
+from retrieverbench.run import Place, one_line
+
+
+def assemble(
+    prepared: Prepared,
+    states: Sequence[EntryState],
+    *,
+    embedded: Embedded,
+    run_id: str,
+    started: str,
+    complete: bool,
+) -> Artifact:
+    """Everything that is known, in one record; the verdict is added by the gate."""
+    commit, dirty = commit_of(prepared.suite.path.parent)
+    return Artifact(
+        schema=SCHEMA,
+        run_id=run_id,
+        suite=prepared.suite.name,
+        suite_sha256=prepared.suite.sha256,
+        started=started,
+        complete=complete,
+        harness=harness_versions(),
+        machine=machine(),
+        commit=commit,
+        dirty=dirty,
+        seeds={"suite": prepared.suite.seed},
+        cache="off",
+        embedding=dict(embedded.identity),
+        golden=_golden_record(prepared),
+        targets=tuple(
+            _target_result(prepared, state, mode) for state in states for mode in state.entry.modes
+        ),
+        notes=(
+            "query vectors are computed before the clock starts; nothing caches answers",
+            *prepared.corpus.warnings,
+            *prepared.golden.warnings,
+        ),
+    )
+
+
+def _golden_record(prepared: Prepared) -> GoldenRecord:
+    golden = prepared.golden
+    cases = prepared.cases
+    return GoldenRecord(
+        name=golden.name,
+        version=golden.version,
+        sha256=golden.sha256,
+        corpus=prepared.corpus.name,
+        corpus_sha256=prepared.corpus.sha256,
+        cases=len(cases),
+        chunks=len(prepared.corpus.chunks),
+        tenants=len(prepared.chunks_per_tenant),
+        unanswerable=sum(case.unanswerable for case in cases),
+        needs_review=sum(case.needs_review for case in cases),
+        relevance_level=golden.relevance_level,
+        versions=golden.versions,
+        must_pass=tuple(case.id for case in cases if case.must_pass),
+    )
+
+
+def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:
+    target = state.target(mode)
+    run = state.runs.get(mode)
+    place = state.place
+    empty = TargetResult(
+        target=target,
+        fidelity=place.fidelity if place else None,
+        required=state.entry.name in prepared.required,
+        depth=prepared.suite.depth,
+    )
+    if state.failure is not None:
+        return _failed(empty, state.failure)
+    if run is None or place is None:
+        return replace(
+            empty,
+            failure="interrupted before it was measured",
+            failure_kind="failed",
+            failure_code="cancelled",
+            remedy="run it again",
+        )
+    timed = state.timed.get(mode)
+    return replace(
+        empty,
+        backend=_backend_record(place, state.after),
+        load_seconds=place.load_seconds,
+        settle_seconds=place.settle_seconds,
+        results=run.results,
+        scores=score_run(
+            run,
+            prepared.golden,
+            prepared.metrics,
+            visible=prepared.chunks_per_tenant,
+        ),
+        timings=timed.timings if timed else None,
+        leaks=_leaks(prepared, state, run, timed),
+        notes=tuple(state.notes),
+    )
+
+
+def _failed(empty: TargetResult, failure: BackendError) -> TargetResult:
+    absent = isinstance(failure, MissingClient | NotConfigured)
+    text = one_line(failure)
+    reason, _, remedy = text.partition("; ") if absent else (text, "", "")
+    return replace(
+        empty,
+        failure=reason,
+        failure_kind="absent" if absent else "failed",
+        failure_code=failure.code.word,
+        remedy=remedy or None,
+    )
+
+
+def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult | None) -> LeakCheck:
+    mode = run.target.mode
+    found = [
+        *state.findings.get(mode, ()),
+        *_timed_findings(run.target.label, prepared.cases, timed),
+    ]
+    return leak_columns(
+        run,
+        found,
+        timed_answers=timed.answers if timed else 0,
+        canaries=state.canaries.get(mode),
+        control_foreign=state.control.get(mode),
+        tenants=len(prepared.chunks_per_tenant),
+        stopped=state.probes_stopped,
+    )
+
+
+def _timed_findings(
+    label: str, cases: Sequence[GoldenCase], timed: TimedResult | None
+) -> list[LeakFinding]:
+    return [
+        LeakFinding(
+            target=label,
+            case_id=cases[violation.query].id,
+            tenant=cases[violation.query].tenant.value,
+            uid=violation.uid,
+            rank=violation.rank,
+            owner=violation.owner,
+            seen_in="timed",
+        )
+        for violation in (timed.violations if timed else ())
+    ]
+
+
+def _backend_record(place: Place, after: Description | None) -> BackendRecord:
+    before = place.description
+    return BackendRecord(
+        distribution=place.loaded.distribution,
+        distribution_version=place.loaded.version,
+        server=before.server,
+        server_version=before.server_version,
+        client=before.client,
+        client_version=before.client_version,
+        settings=before.settings,
+        properties=tuple(sorted(before.properties)),
+        unchecked=before.unchecked,
+        engine=place.connection.engine,
+        settings_changed=_changes(before.settings, after.settings) if after else (),
+    )
+
+
+def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(
+        f"{key}: {before.get(key)!r} before, {after.get(key)!r} after"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    )

@@ -1,0 +1,215 @@
+"""The main job: load every target, ask, time, look for leaks; then put it all together.
+
+A target that fails is left out from there on and the others finish. An interrupt stops the
+asking, closes everything and keeps what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+import anyio
+
+from retrieverbench.errors import BackendError
+from retrieverbench.job.assemble import assemble
+from retrieverbench.job.context import Job, make_job, settings_for
+from retrieverbench.job.leakcheck import check_leaks
+from retrieverbench.job.prepare import Prepared
+from retrieverbench.job.progress import Progress, counting
+from retrieverbench.job.state import EntryState
+from retrieverbench.leaks import check_run
+from retrieverbench.load import ClosedPlan, Subject, measure_closed
+from retrieverbench.model import Artifact
+from retrieverbench.run import (
+    Engines,
+    Place,
+    ask_all,
+    build_queries,
+    connect,
+    one_line,
+    open_place,
+)
+
+
+async def run_suite(
+    prepared: Prepared,
+    environ: Mapping[str, str],
+    progress: Progress,
+    interrupt: anyio.Event,
+) -> Artifact:
+    """Run a checked suite and return its artifact, without a verdict.
+
+    When `interrupt` is set, work stops, everything is closed and the artifact says
+    `complete = False`. Raises InputError and BackendError only for what concerns all
+    targets at once (the embedder).
+    """
+    job = await make_job(prepared, environ, progress)
+    states = [
+        EntryState(entry, failure=loaded)
+        if isinstance(loaded, BackendError)
+        else EntryState(entry, loaded)
+        for entry, loaded in zip(prepared.suite.targets, prepared.adapters, strict=True)
+    ]
+    complete = False
+    async with anyio.create_task_group() as tasks:
+
+        async def stop_on_interrupt() -> None:
+            await interrupt.wait()
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(stop_on_interrupt)
+        await _measure(job, states)
+        complete = True
+        tasks.cancel_scope.cancel()
+    return assemble(
+        prepared,
+        states,
+        embedded=job.embedded,
+        run_id=job.run_id,
+        started=job.started,
+        complete=complete,
+    )
+
+
+async def _measure(job: Job, states: list[EntryState]) -> None:
+    """All passes, with every engine and place open from first use to the end."""
+    async with Engines() as engines, AsyncExitStack() as places:
+        for state in states:
+            await _open(job, state, engines, places)
+        for state in states:
+            await _quality(job, state)
+        await _timed(job, states)
+        for state in states:
+            await _describe_again(state)
+        for state in states:
+            await _leaks(job, state)
+
+
+async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExitStack) -> None:
+    if state.failure is not None or state.loaded is None:
+        job.progress.note(f"{state.entry.name}: not measured: {state.failure}")
+        return
+    try:
+        connection = await connect(state.entry, job.environ, engines)
+        advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
+        opened = open_place(
+            state.entry,
+            state.loaded,
+            connection,
+            settings_for(job, state.entry, connection),
+            job.chunks,
+            advance,
+        )
+        state.place = await places.enter_async_context(_closing_quietly(opened, state))
+    except BackendError as error:
+        _fail(job, state, error)
+
+
+@asynccontextmanager
+async def _closing_quietly(
+    opened: AbstractAsyncContextManager[Place], state: EntryState
+) -> AsyncIterator[Place]:
+    """A place whose failure to close is a note: the measurements are already made."""
+    place = await opened.__aenter__()
+    try:
+        yield place
+    finally:
+        try:
+            await opened.__aexit__(None, None, None)
+        except BackendError as error:
+            state.notes.append(f"could not be removed afterwards: {one_line(error)}")
+
+
+async def _quality(job: Job, state: EntryState) -> None:
+    place = state.usable
+    if place is None:
+        return
+    suite = job.prepared.suite
+    cases = job.prepared.cases
+    for mode in state.entry.modes:
+        target = state.target(mode)
+        advance = job.progress.begin(f"{target.label}: quality", len(cases))
+        state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
+        run = await ask_all(
+            place.adapter,
+            target,
+            cases,
+            state.queries[mode],
+            fidelity=place.fidelity,
+            concurrency=suite.concurrency,
+            timeout=suite.timeout,
+            on_done=counting(advance),
+        )
+        state.runs[mode] = run
+        state.findings[mode] = check_run(run, cases, job.ledger)
+
+
+async def _timed(job: Job, states: list[EntryState]) -> None:
+    """Blocks of all targets interleaved; only of those that answered the quality pass."""
+    timing = job.prepared.suite.timing
+    if not timing.enabled:
+        return
+    subjects: list[Subject] = []
+    owners = []
+    for state in states:
+        for mode, run in state.runs.items():
+            place = state.usable
+            if place is None or not any(result.status == "ok" for result in run.results):
+                continue
+            subjects.append(
+                Subject(
+                    run.target.label,
+                    place.adapter.search,
+                    state.queries[mode],
+                    None if mode == "lexical" else _expected(job),
+                )
+            )
+            owners.append((state, mode, run.target.label))
+    if not subjects:
+        return
+    plan = ClosedPlan(
+        concurrency=timing.concurrency,
+        rounds=timing.rounds,
+        requests=timing.requests,
+        warmup=timing.warmup,
+        seconds=timing.seconds,
+        timeout=job.prepared.suite.timeout,
+        seed=job.prepared.suite.seed,
+    )
+    advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1))
+    results = await measure_closed(subjects, plan, job.ledger, counting(advance))
+    for state, mode, label in owners:
+        state.timed[mode] = results[label]
+
+
+def _expected(job: Job) -> list[int]:
+    """Rows of a complete dense answer: k, or as many chunks as the tenant has."""
+    counts = job.prepared.chunks_per_tenant
+    depth = job.prepared.suite.depth
+    return [min(depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
+
+
+async def _describe_again(state: EntryState) -> None:
+    place = state.usable
+    if place is None:
+        return
+    try:
+        state.after = await place.adapter.describe()
+    except BackendError as error:
+        state.notes.append(f"could not be described after the run: {one_line(error)}")
+
+
+async def _leaks(job: Job, state: EntryState) -> None:
+    place = state.usable
+    if place is None:
+        return
+    try:
+        await check_leaks(job, state, place)
+    except BackendError as error:
+        state.probes_stopped = f"leak probes stopped: {one_line(error)}"
+
+
+def _fail(job: Job, state: EntryState, error: BackendError) -> None:
+    state.failure = error
+    job.progress.note(f"{state.entry.name}: not measured: {one_line(error)}")

@@ -1,0 +1,57 @@
+"""Where a run was made: harness, machine, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+
+def harness_versions() -> dict[str, str]:
+    """The harness and the libraries that could change a number."""
+    names = ("retrieverbench", "anyio", "numpy")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
+
+
+def machine() -> dict[str, object]:
+    """Processor, cores, memory in MiB, kernel; no host name and no user."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count() or 0,
+        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+    }
+
+
+def commit_of(folder: Path) -> tuple[str | None, bool | None]:
+    """Commit and dirty flag of the repository that the suite lies in; None without one."""
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        return commit, bool(_git(folder, "status", "--porcelain"))
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(  # noqa: S603 - fixed words, no shell
+        ["git", "-C", str(folder), *arguments],  # noqa: S607 - the user's own git
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=10,
+    )
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

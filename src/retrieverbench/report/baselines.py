@@ -1,0 +1,205 @@
+"""Baselines on disk: read for the gate, written by `baseline accept` and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from retrieverbench.errors import InputError
+from retrieverbench.model import (
+    BASELINE_SCHEMA,
+    Artifact,
+    Baseline,
+    BaselineCase,
+    CaseResult,
+    Scores,
+    TargetResult,
+)
+from retrieverbench.report.artifact import write_whole
+
+
+def baseline_path(folder: Path, suite: str, label: str) -> Path:
+    """`<folder>/<suite>/<target>.json`, the target's slashes written as hyphens."""
+    return folder / suite / f"{label.replace('/', '-')}.json"
+
+
+def load_baselines(folder: Path, suite: str, labels: Iterable[str]) -> dict[str, Baseline]:
+    """The baselines of a suite's targets, by label; those not accepted yet are absent.
+
+    Raises InputError for a file that is no baseline, of another schema, or altered by hand.
+    """
+    found = {}
+    for label in labels:
+        path = baseline_path(folder, suite, label)
+        if path.exists():
+            found[label] = read_baseline(path)
+    return found
+
+
+def read_baseline(path: Path) -> Baseline:
+    """One baseline; its own checksum must agree."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        data = path.read_bytes()
+        baseline = TypeAdapter(Baseline).validate_json(data)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{path}: {where}: {first['msg']}; accept a run again with 'baseline accept'"
+        ) from None
+    if baseline.schema != BASELINE_SCHEMA:
+        raise InputError(
+            f"{path}: schema: {baseline.schema} is not {BASELINE_SCHEMA}; accept a run again"
+        )
+    if baseline.sha256 != _checksum(baseline):
+        raise InputError(f"{path}: was altered by hand; restore it, or accept a run again")
+    return baseline
+
+
+def accept_baseline(
+    artifact: Artifact, folder: Path, *, because: str = "", allow_dirty: bool = False
+) -> list[str]:
+    """Write one baseline per measured target; lines that say what changed.
+
+    Raises InputError when the run may not become a baseline: a leak, an error or missing
+    case, an interrupted run, an unversioned golden set, a cache, an uncommitted tree
+    (unless `allow_dirty`), a failed verdict without a reason, nothing measured.
+    """
+    faults = list(_objections(artifact, because, allow_dirty=allow_dirty))
+    if faults:
+        raise InputError(*(f"cannot be accepted: {fault}" for fault in faults))
+    labels = [result.target.label for result in artifact.targets]
+    before = load_baselines(folder, artifact.suite, labels)
+    accepted = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    lines = []
+    for result in artifact.targets:
+        if result.scores is None:
+            lines.append(f"{result.target.label}: not measured, no baseline written")
+            continue
+        baseline = _make(artifact, result, result.scores, accepted, because)
+        path = baseline_path(folder, artifact.suite, result.target.label)
+        write_whole(path, _dump(baseline))
+        lines += [f"{result.target.label}: accepted"]
+        lines += _changes(before.get(result.target.label), baseline)
+    return lines
+
+
+def _objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterator[str]:
+    measured = [result for result in artifact.targets if result.scores is not None]
+    if not measured:
+        yield "nothing was measured"
+    if not artifact.complete:
+        yield "the run was interrupted; run it to its end"
+    if artifact.golden.version is None:
+        yield "the golden set has no version; give it a manifest"
+    if artifact.cache != "off":
+        yield f"a cache was on ({artifact.cache}); it would measure the cache"
+    if artifact.dirty and not allow_dirty:
+        yield "the tree has uncommitted changes; commit them, or say --allow-dirty"
+    for result in measured:
+        label = result.target.label
+        if result.leaks is None or result.leaks.proof == "leak":
+            yield f"{label} leaks, or was not checked for leaks"
+        bad = [case for case in result.results if case.status != "ok"]
+        if bad:
+            yield f"{label}: {len(bad)} cases were not answered"
+    verdict = artifact.verdict
+    if verdict is not None and verdict.word == "fail" and not because:
+        yield f"it fails ({verdict.reasons[0]}); say why with --because"
+
+
+def _make(
+    artifact: Artifact, result: TargetResult, scores: Scores, accepted: str, because: str
+) -> Baseline:
+    golden = artifact.golden
+    backend = result.backend
+    assert golden.version is not None
+    assert result.fidelity is not None
+    baseline = Baseline(
+        schema=BASELINE_SCHEMA,
+        suite=artifact.suite,
+        target=result.target,
+        golden=golden.name,
+        golden_version=golden.version,
+        golden_sha256=golden.sha256,
+        corpus_sha256=golden.corpus_sha256,
+        relevance_level=golden.relevance_level,
+        versions=golden.versions,
+        embedding=artifact.embedding,
+        convention=scores.convention,
+        depth=result.depth,
+        fidelity=result.fidelity,
+        server_version=backend.server_version if backend else "",
+        cache=artifact.cache,
+        commit=artifact.commit,
+        dirty=artifact.dirty,
+        run_id=artifact.run_id,
+        accepted=accepted,
+        because=because,
+        cases={case.case_id: _case(case, scores) for case in result.results},
+    )
+    return replace(baseline, sha256=_checksum(baseline))
+
+
+def _case(case: CaseResult, scores: Scores) -> BaselineCase:
+    values = {
+        metric: by_case[case.case_id].value
+        for metric, by_case in sorted(scores.cases.items())
+        if case.case_id in by_case
+    }
+    return BaselineCase(case.status, tuple(uid for uid, _score in case.hits), values)
+
+
+def _plain(baseline: Baseline) -> dict[str, object]:
+    from pydantic import TypeAdapter
+
+    plain = TypeAdapter(Baseline).dump_python(baseline, mode="json")
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _checksum(baseline: Baseline) -> str:
+    plain = {key: value for key, value in _plain(baseline).items() if key != "sha256"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _dump(baseline: Baseline) -> bytes:
+    """Sorted keys, one case a line, so that a review sees what moved."""
+    plain = _plain(baseline)
+    cases = plain.pop("cases")
+    assert isinstance(cases, dict)
+    head = json.dumps(plain, sort_keys=True, indent=1)[:-2]
+    rows = ",\n".join(
+        f"  {json.dumps(key)}: {json.dumps(cases[key], sort_keys=True)}" for key in sorted(cases)
+    )
+    return f'{head},\n "cases": {{\n{rows}\n }}\n}}\n'.encode()
+
+
+def _changes(before: Baseline | None, after: Baseline) -> list[str]:
+    """How each mean moved, case counts included; the first baseline has nothing to compare."""
+    if before is None:
+        return ["  first baseline of this target"]
+    metrics = sorted({name for case in after.cases.values() for name in case.values})
+    lines = []
+    for metric in metrics:
+        then, now = _mean(before, metric), _mean(after, metric)
+        if then is not None and now is not None:
+            lines.append(f"  {metric}: {then:.4f} -> {now:.4f} ({now - then:+.4f})")
+    moved = [key for key, case in after.cases.items() if before.cases.get(key) != case]
+    return [*lines, f"  {len(moved)} of {len(after.cases)} cases changed"]
+
+
+def _mean(baseline: Baseline, metric: str) -> float | None:
+    from math import fsum
+
+    values = [v for c in baseline.cases.values() if (v := c.values.get(metric)) is not None]
+    return fsum(values) / len(values) if values else None

@@ -1,0 +1,62 @@
+"""The report as Markdown, as a pull request or a job summary shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retrieverbench.model import Artifact
+from retrieverbench.report.tables import Table, headline, report_tables, safe, safe_row, summary
+
+_ESCAPED = {"\\": "\\\\", "|": "\\|", "`": "\\`", "<": "&lt;", ">": "&gt;", "*": "\\*", "_": "\\_"}
+
+
+def render_markdown(artifact: Artifact) -> str:
+    """The whole report; equal artifacts give equal text."""
+    return "\n".join(_lines(artifact)) + "\n"
+
+
+def _lines(artifact: Artifact) -> Iterator[str]:
+    yield f"# {headline(artifact)}"
+    yield ""
+    yield _text(summary(artifact))
+    if artifact.verdict is not None and artifact.verdict.reasons:
+        yield ""
+        yield from (f"- {_text(reason)}" for reason in artifact.verdict.reasons)
+    for table in report_tables(artifact):
+        yield ""
+        yield from _table(table)
+    yield ""
+    yield "## Provenance"
+    yield ""
+    yield from (f"- {_text(line)}" for line in provenance(artifact))
+
+
+def provenance(artifact: Artifact) -> Iterator[str]:
+    """Where the numbers come from, a line each."""
+    yield f"run {artifact.run_id}, started {artifact.started} UTC"
+    golden = artifact.golden
+    yield f"golden set sha256 {golden.sha256[:12]}, corpus {golden.corpus_sha256[:12]}"
+    dirty = " with uncommitted changes" if artifact.dirty else ""
+    yield f"commit {artifact.commit or 'unknown'}{dirty}"
+    yield "harness: " + ", ".join(f"{k} {v}" for k, v in artifact.harness.items())
+    yield "machine: " + ", ".join(f"{k} {v}" for k, v in artifact.machine.items())
+    if artifact.embedding:
+        yield "embedding: " + ", ".join(f"{k} {v}" for k, v in artifact.embedding.items())
+    yield f"answer cache: {artifact.cache}; seeds: {dict(artifact.seeds)}"
+    yield from artifact.notes
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"## {table.title}"
+    yield ""
+    yield "| " + " | ".join(_text(column) for column in table.columns) + " |"
+    yield "|" + "---|" * len(table.columns)
+    for row in table.rows:
+        yield "| " + " | ".join(_text(cell) for cell in safe_row(row)) + " |"
+    if table.notes:
+        yield ""
+        yield from (_text(note) for note in table.notes)
+
+
+def _text(text: str) -> str:
+    return "".join(_ESCAPED.get(character, character) for character in safe(text))

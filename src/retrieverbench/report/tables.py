@@ -1,0 +1,305 @@
+"""The tables of a report as plain text cells; terminal and Markdown only draw them.
+
+No number is computed here. A number that is not there is a dash with its reason beside it,
+never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrieverbench.metrics import parse_metric
+from retrieverbench.model import Artifact, LeakCheck, Mean, Percentile, TargetResult, Timings
+
+DASH = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, column names, rows of cells, and sentences that belong below it."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def report_tables(artifact: Artifact) -> list[Table]:
+    """All tables of a report, in reading order; empty ones are left out."""
+    tables = [
+        _quality(artifact),
+        _latency(artifact),
+        _leaks(artifact),
+        _rules(artifact),
+        _absent(artifact),
+        _backends(artifact),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def headline(artifact: Artifact) -> str:
+    """The verdict in one line."""
+    verdict = artifact.verdict
+    if verdict is None:
+        return "NOT JUDGED"
+    state = "" if artifact.complete else " (interrupted: not everything was measured)"
+    return f"{verdict.word.upper()} (exit {verdict.exit_code}){state}"
+
+
+def summary(artifact: Artifact) -> str:
+    """What was asked of what, in one line."""
+    golden = artifact.golden
+    version = f" v{golden.version}" if golden.version is not None else " (unversioned)"
+    review = f", {golden.needs_review} need review" if golden.needs_review else ""
+    return (
+        f"suite {artifact.suite}: golden set {golden.name}{version}, {golden.cases} cases "
+        f"({golden.unanswerable} unanswerable{review}), {golden.chunks} chunks of "
+        f"{golden.tenants} tenants"
+    )
+
+
+def _measured(artifact: Artifact) -> list[TargetResult]:
+    return [result for result in artifact.targets if result.scores is not None]
+
+
+def _name(result: TargetResult) -> tuple[str, str]:
+    return result.target.label, result.fidelity or DASH
+
+
+def _quality(artifact: Artifact) -> Table:
+    results = _measured(artifact)
+    metrics = list(dict.fromkeys(m for r in results if r.scores for m in r.scores.means))
+    shown = [name for name in metrics if _is_metric(name)]
+    rows = []
+    for result in results:
+        scores = result.scores
+        assert scores is not None
+        means = [scores.means.get(name) for name in shown]
+        n = next((mean.n for mean in means if mean is not None), 0)
+        rows.append(
+            (
+                *_name(result),
+                *(_mean(mean) for mean in means),
+                str(n),
+                _count(scores.counters.get("errors")),
+                _rate(scores.counters.get(f"forbidden_rate@{result.depth}")),
+                _abstention(result),
+            )
+        )
+    columns = ("target", "fidelity", *(parse_metric(name).label for name in shown))
+    columns += ("n", "errors", "forbidden", "abstained")
+    note = (
+        "Means over the n answerable cases, each once; an unanswered case counts as 0 and is "
+        "named. 'forbidden' is the share of answers with a superseded or forbidden chunk; "
+        "'abstained' the share of unanswerable cases that got no chunk."
+    )
+    return Table("Quality", columns, tuple(rows), (note,))
+
+
+def _is_metric(name: str) -> bool:
+    """Ranking metrics only; the artifact holds derived means beside them."""
+    from retrieverbench.errors import InputError
+
+    try:
+        parse_metric(name)
+    except InputError:
+        return False
+    return True
+
+
+def _latency(artifact: Artifact) -> Table:
+    rows = [
+        (*_name(result), *_timing_cells(result.timings))
+        for result in artifact.targets
+        if result.timings is not None
+    ]
+    columns = (
+        "target",
+        "fidelity",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "ok/s",
+        "requests",
+        "errors",
+        "client CPU µs",
+        "validity",
+    )
+    first = next((r.timings for r in artifact.targets if r.timings), None)
+    loop = f"{first.concurrency} workers, {first.rounds} rounds" if first else ""
+    note = (
+        f"Closed loop ({loop}): service time, not the latency of a user who arrives by himself. "
+        "Only targets of fidelity 'server' may be compared by time; the others show theirs for "
+        "orientation. 'client-limited' means that this process or this machine was the "
+        "bottleneck: such a number says nothing about the backend."
+    )
+    return Table("Service time", columns, tuple(rows), (note,))
+
+
+def _timing_cells(timings: Timings | None) -> tuple[str, ...]:
+    assert timings is not None
+    errors = ", ".join(f"{count} {code}" for code, count in timings.errors.items())
+    return (
+        *(_percentile(timings.service[name]) for name in ("p50", "p95", "p99")),
+        DASH if timings.throughput is None else f"{timings.throughput:.0f}",
+        str(timings.requests),
+        errors or "0",
+        DASH if timings.client_cpu_us is None else f"{timings.client_cpu_us:.0f}",
+        ", ".join(timings.verdicts),
+    )
+
+
+def _leaks(artifact: Artifact) -> Table:
+    rows = [
+        (*_name(result), *_leak_cells(result.leaks))
+        for result in artifact.targets
+        if result.leaks is not None
+    ]
+    columns = (
+        "target",
+        "fidelity",
+        "foreign",
+        "unknown",
+        "answers checked",
+        "own canaries found",
+        "canaries asked for",
+        "control arm: foreign",
+        "proof",
+        "95 % bound",
+    )
+    note = (
+        "Every returned id is checked against our own record of owners. 'proof' is clean only if "
+        "each tenant found its own canary and the unfiltered control arm did show foreign "
+        "chunks. The bound is on the share of leaking answers among questions like these."
+    )
+    return Table("Cross-tenant leaks", columns, tuple(rows), (note,))
+
+
+def _leak_cells(leaks: LeakCheck | None) -> tuple[str, ...]:
+    assert leaks is not None
+    bound = leaks.upper_bound
+    return (
+        str(leaks.foreign),
+        str(leaks.unknown),
+        str(leaks.answers),
+        f"{leaks.canaries_found_by_owner}/{leaks.canaries_owned}",
+        str(leaks.canaries_asked),
+        str(leaks.control_foreign),
+        leaks.proof if leaks.reason is None else f"{leaks.proof}: {leaks.reason}",
+        DASH if bound is None else f"< {bound:.1%}",
+    )
+
+
+def _rules(artifact: Artifact) -> Table:
+    verdict = artifact.verdict
+    quiet = {"counter", "must_pass"}
+    rows = [
+        (
+            result.word,
+            result.rule,
+            result.target,
+            _number(result.observed),
+            _number(result.limit),
+            DASH if result.n is None else str(result.n),
+            result.reason,
+        )
+        for result in (verdict.rules if verdict else ())
+        if result.word != "pass" or result.kind not in quiet
+    ]
+    columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
+    return Table("Rules", columns, tuple(rows))
+
+
+def _absent(artifact: Artifact) -> Table:
+    rows = [
+        (
+            result.target.label,
+            result.failure_kind or "",
+            "yes" if result.required else "no",
+            result.failure or "",
+            result.remedy or DASH,
+        )
+        for result in artifact.targets
+        if result.failure is not None
+    ]
+    columns = ("target", "kind", "required", "reason", "what would make it run")
+    return Table("Not measured", columns, tuple(rows))
+
+
+def _backends(artifact: Artifact) -> Table:
+    rows = {}
+    for result in artifact.targets:
+        backend = result.backend
+        if backend is None:
+            continue
+        key = f"{result.target.name}/{result.target.layout}"
+        rows[key] = (
+            key,
+            f"{backend.server} {backend.server_version}",
+            f"{backend.client} {backend.client_version}",
+            _seconds(result.load_seconds),
+            _seconds(result.settle_seconds),
+            ", ".join(backend.properties) or DASH,
+            "; ".join(backend.settings_changed) or "unchanged",
+            "; ".join(result.notes) or DASH,
+        )
+    columns = (
+        "target",
+        "server",
+        "client",
+        "sent in s",
+        "searchable after s",
+        "declared",
+        "settings during the run",
+        "notes",
+    )
+    return Table("Backends", columns, tuple(rows.values()))
+
+
+def _mean(mean: Mean | None) -> str:
+    if mean is None or mean.value is None:
+        return DASH
+    failed = f" ({mean.counted_as_zero} failed, counted as 0)" if mean.counted_as_zero else ""
+    return f"{mean.value:.3f}{failed}"
+
+
+def _percentile(value: Percentile) -> str:
+    if value.value is None:
+        return f"n/a ({value.reason})"
+    return f"> {value.value:.0f}" if value.censored else f"{value.value:.2f}"
+
+
+def _abstention(result: TargetResult) -> str:
+    assert result.scores is not None
+    rate = result.scores.counters.get("abstention_rate")
+    if rate is None:
+        return DASH
+    return "0 % (no score floor)" if rate == 0 and result.target.mode != "lexical" else _rate(rate)
+
+
+def _count(value: float | None) -> str:
+    return DASH if value is None else f"{value:g}"
+
+
+def _rate(value: float | None) -> str:
+    return DASH if value is None else f"{value:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return DASH if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def _seconds(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"
+
+
+def safe(text: str) -> str:
+    """Foreign text in one line: no control characters, nothing a CI runner would execute."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return line.replace("::", ":\u200b:").replace("##", "#\u200b#")
+
+
+def safe_row(row: Sequence[str]) -> list[str]:
+    """Every cell of a row made safe."""
+    return [safe(cell) for cell in row]

@@ -1,0 +1,46 @@
+"""The report on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retrieverbench.model import Artifact
+from retrieverbench.report.tables import Table, headline, report_tables, safe, safe_row, summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_report(artifact: Artifact, console: Console, written: Path | None = None) -> None:
+    """The verdict, its reasons, the tables, and where the artifact lies."""
+    for table in report_tables(artifact):
+        _print_table(table, console)
+    _line(console, "")
+    _line(console, summary(artifact))
+    word = artifact.verdict.word if artifact.verdict else ""
+    style = {"pass": "bold green", "inconclusive": "bold yellow"}.get(word, "bold red")
+    console.print(safe(headline(artifact)), style=style, markup=False, highlight=False)
+    for reason in artifact.verdict.reasons if artifact.verdict else ():
+        _line(console, f"  {safe(reason)}")
+    if written is not None:
+        _line(console, f"written: {written} and {written.with_suffix('.md').name}")
+
+
+def _print_table(table: Table, console: Console) -> None:
+    from rich import box
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    drawn = Drawn(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for column in table.columns:
+        drawn.add_column(Text(column), overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in safe_row(row)))
+    console.print(drawn)
+    for note in table.notes:
+        console.print(note, style="dim", markup=False, highlight=False)
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
