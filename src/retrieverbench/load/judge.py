@@ -26,11 +26,15 @@ PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A row of another tenant, or one the ledger does not know, in a timed answer."""
+    """A row of another tenant, or one the ledger does not know, in a timed answer.
+
+    `query` is the index of the query, `rank` counts from 1, `owner` is None when unknown.
+    """
 
     query: int
     rank: int
     uid: str
+    owner: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def judge_block(
     code[ok & _has_repeat(answers)] = Code.BAD_ANSWER
     foreign = _foreign(answers, query_index, queries, uids, owners)
     code[foreign.any(axis=1)] = Code.TENANT_VIOLATION
-    violations = _violations(block, answers, foreign, query_index, uids)
+    violations = _violations(block, answers, foreign, query_index, uids, owners)
     return JudgedBlock(records["start"], records["end"], code, violations)
 
 
@@ -114,6 +118,7 @@ def _violations(
     foreign: NDArray[np.bool_],
     query_index: NDArray[np.int32],
     uids: Sequence[str],
+    owners: Mapping[str, TenantId],
 ) -> tuple[Violation, ...]:
     """Every distinct (query, uid) once, in order of appearance."""
     import numpy as np
@@ -125,7 +130,8 @@ def _violations(
         rank = int(column) + 1
         uid = uids[ordinal] if ordinal >= 0 else unknown[int(number), rank]
         query = int(query_index[number])
-        found.setdefault((query, uid), Violation(query, rank, uid))
+        owner = owners[uid].value if uid in owners else None
+        found.setdefault((query, uid), Violation(query, rank, uid, owner))
     return tuple(found.values())
 
 
