@@ -53,7 +53,7 @@ async def test_two_nodes_at_once_and_nothing_of_them_stays() -> None:
     """Each answers as itself; afterwards no process and no folder is there."""
     loaded: Engine = load_engine("elasticsearch")
     before = _folders()
-    async with loaded.start({}) as one, loaded.start({"heap_mb": 256}) as two:
+    async with loaded.start({}) as one, loaded.start({"heap_mb": 256, "quick_start": True}) as two:
         said = [_ask(one.endpoint), _ask(two.endpoint)]
         folders = _folders() - before
         pids = [one.details["pid"], two.details["pid"]]
@@ -75,7 +75,7 @@ async def test_nothing_stays_when_the_parent_is_ended(ending: signal.Signals) ->
         "import anyio\n"
         "from retrieverbench.engines import elasticsearch\n"
         "async def main():\n"
-        "    async with elasticsearch.start({'heap_mb': 256}) as node:\n"
+        "    async with elasticsearch.start({'quick_start': True}) as node:\n"
         "        print(node.details['pid'], flush=True)\n"
         "        await anyio.sleep(60)\n"
         "anyio.run(main)\n"

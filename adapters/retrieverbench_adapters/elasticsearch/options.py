@@ -1,0 +1,82 @@
+"""What a suite may set for this adapter, and what of it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+
+from retrieverbench.adapter import OWN_PREFIX, Settings
+
+_POOL = 100  # connections that the client's HTTP library opens at most, whatever it is told
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """`ca_certs` is the path of the certificate authority's file for https."""
+
+    ca_certs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How chunks are indexed. `vector_index` None is `hnsw`, or `flat` for exact search.
+
+    `batch_bytes` is the size of one bulk request, `timeout` in seconds the deadline of one
+    bulk request and of `settle`. `force_merge` makes `settle` merge into one segment.
+    """
+
+    analyzer: str = "english"
+    k1: Annotated[float, Ge(0)] = 1.2
+    b: Annotated[float, Ge(0), Le(1)] = 0.75
+    vector_index: Literal["hnsw", "int8_hnsw", "bbq_hnsw", "flat"] | None = None
+    m: Annotated[int, Ge(2)] = 16
+    ef_construction: Annotated[int, Ge(1)] = 100
+    force_merge: bool = False
+    batch_bytes: Annotated[int, Ge(1)] = 8_000_000
+    timeout: Annotated[float, Gt(0)] = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """`depth` is the length of each leg's list before fusion, at least k."""
+
+    exact: bool = False
+    num_candidates: Annotated[int, Ge(1), Le(10_000)] = 100
+    fusion: Literal["client", "server"] = "client"
+    rrf_k: Annotated[int, Ge(1)] = 60
+    depth: Annotated[int, Ge(1)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that a suite may set for this adapter."""
+
+    connect: Connect = field(default_factory=Connect)
+    place: Place = field(default_factory=Place)
+    search: Search = field(default_factory=Search)
+
+
+def faults(settings: Settings, options: Options) -> list[str]:
+    """One line for everything that is wrong, before anything is sent."""
+    found = []
+    if not settings.place.startswith(OWN_PREFIX):
+        found.append(f"elasticsearch: place: {settings.place!r} must begin with {OWN_PREFIX!r}")
+    if settings.layout != "filter":
+        found.append(f"elasticsearch: layout: {settings.layout!r} is not supported; use filter")
+    if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
+        found.append("elasticsearch: dimension: 0 with a mode that needs vectors")
+    if settings.concurrency > _POOL:
+        found.append(
+            f"elasticsearch: concurrency: {settings.concurrency} searches would wait for the "
+            f"client's {_POOL} connections; lower it"
+        )
+    if options.search.exact and options.place.vector_index not in {None, "flat"}:
+        found.append(
+            "elasticsearch: options.search.exact: true needs options.place.vector_index "
+            f"'flat', not {options.place.vector_index!r}"
+        )
+    unknown = sorted(set(settings.secrets) - {"api_key", "user", "password"})
+    found += [f"elasticsearch: secret {name!r}: use api_key, or user, password" for name in unknown]
+    return found
