@@ -10,6 +10,9 @@ from retrieverbench.golden.faults import Faults, plural, quote
 from retrieverbench.golden.ids import warn_positional, warn_twins
 from retrieverbench.model import GoldenCase
 
+_ENOUGH = 5
+"""Labels from which on equal grades say something about the scale."""
+
 
 def check_set(cases: Sequence[GoldenCase], ids: Collection[str], faults: Faults) -> None:
     """Every check that needs more than one case of a canonical file.
@@ -67,12 +70,13 @@ def check_repeated_queries(
 
 def warn_scale(cases: Sequence[GoldenCase], faults: Faults) -> None:
     """Warn of grades that are all equal, already exponential, or seem to run backwards."""
-    grades = sorted({g for c in cases for g in (c.grades or {}).values()})
+    labels = [g for c in cases for g in (c.grades or {}).values()]
+    grades = sorted(set(labels))
     positive = [g for g in grades if g > 0]
     if not positive:
         return
     shown = ", ".join(map(str, grades))
-    if len(grades) == 1 and grades[0] > 1:
+    if len(grades) == 1 and grades[0] > 1 and len(labels) >= _ENOUGH:
         faults.warn(
             "G45", f"grades are all {shown}; nDCG sees no difference between them, check the scale"
         )

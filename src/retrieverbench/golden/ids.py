@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
@@ -76,7 +77,11 @@ def warn_twins(ids: Iterable[tuple[str, int]], faults: Faults) -> None:
             continue
         same_normal = unicodedata.normalize("NFC", other) == normal
         how = "Unicode normalisation" if same_normal else "case"
-        faults.warn("G31", f"{other!a} and {value!a} differ only in {how}; they are two ids", line)
+        faults.warn(
+            "G31",
+            f"{_escaped(other)} and {_escaped(value)} differ only in {how}; they are two ids",
+            line,
+        )
 
 
 def read_id(record: Record, canonical: str, advice: str) -> str | None:
@@ -135,6 +140,11 @@ def _loose(value: str) -> str:
     folded = unicodedata.normalize("NFKC", value).casefold()
     unpadded = _DIGITS.sub(lambda m: m[0].lstrip("0") or "0", folded)
     return "".join(c for c in unpadded if c.isalnum())
+
+
+def _escaped(value: str) -> str:
+    """Pure ASCII, so that twins can be told apart by eye."""
+    return f"'{json.dumps(value)[1:-1]}'"
 
 
 def _is_edge(character: str) -> bool:

@@ -60,7 +60,7 @@ def read_labels(record: Record, asker: Asker, scale: Scale) -> Labels:
     listed = record.strings("relevant_chunk_ids", "G16")
     grades = _read_grades(record, asker, scale)
     name = record.name("relevant_chunk_ids")
-    if listed is None and grades is None and record.get("relevant_chunk_ids") is None:
+    if record.get("relevant_chunk_ids") is None and record.get("relevance") is None:
         record.error(
             "G15",
             "relevant_chunk_ids: missing; list the relevant chunks, "
@@ -68,7 +68,7 @@ def read_labels(record: Record, asker: Asker, scale: Scale) -> Labels:
         )
     for place, chunk_id in _each_once(record, name, listed or ()):
         check_label(record, place, chunk_id, asker)
-        if grades is not None and record.get("relevance") is not None:
+        if grades is not None:
             _check_agreement(record, place, chunk_id, grades)
     labels = Labels(listed, grades)
     return read_forbidden(record, asker, labels, scale.level)
@@ -124,11 +124,11 @@ def check_grade(record: Record, place: str, grade: object, top: int | None) -> i
 
 
 def _read_grades(record: Record, asker: Asker, scale: Scale) -> dict[str, int] | None:
-    value = record.get("relevance")
-    if value is None:
+    given = record.mapping("relevance")
+    if not isinstance(record.get("relevance"), dict):
         return None
     grades: dict[str, int] = {}
-    for chunk_id, raw in record.mapping("relevance").items():
+    for chunk_id, raw in given.items():
         place = f"relevance[{quote(chunk_id)}]"
         grade = check_grade(record, place, raw, scale.max)
         if grade is None:
@@ -263,4 +263,4 @@ def check_answerability(record: Record, labels: Labels, level: int) -> bool:
         record.error("G21", f"{name}: [] means unanswerable, but {are}; {remedy}")
     elif empty and flag is False:
         record.error("G21", f"unanswerable: false, but no chunk is relevant; {remedy}")
-    return flag is True or empty
+    return flag is True or (empty and not count)

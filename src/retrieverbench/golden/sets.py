@@ -28,6 +28,8 @@ from retrieverbench.golden.manifest import (
 )
 from retrieverbench.model import DEFAULT_TENANT_PATTERN, Corpus, GoldenCase, GoldenSet
 
+_PLURALS = {"category": "categories", "kind": "kinds", "tenant": "tenants", "source": "sources"}
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -100,7 +102,7 @@ def select_cases(golden: GoldenSet, conditions: Mapping[str, str]) -> GoldenSet:
             shown = ", ".join(values[:10]) + (", …" if len(values) > 10 else "")
             raise InputError(
                 f"{golden.name}: {name} = {quote(wanted)} selects no case; "
-                f"{name} has: {shown or 'no value in any case'} [G43]"
+                f"{_PLURALS.get(name, f'values of {name}')}: {shown or 'none'} [G43]"
             )
     return replace(golden, cases=cases)
 
