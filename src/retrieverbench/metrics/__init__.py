@@ -8,6 +8,7 @@ from retrieverbench.metrics.declarations import (
     lower_is_better,
     parse_metric,
 )
+from retrieverbench.metrics.scoring import score_run
 from retrieverbench.metrics.trec import TrecScores, score_trec
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "TrecScores",
     "lower_is_better",
     "parse_metric",
+    "score_run",
     "score_trec",
 ]

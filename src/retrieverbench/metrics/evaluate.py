@@ -21,7 +21,7 @@ class Question:
 
     `grades` is the graded view; `listed`, a part of it, the explicit list of relevant ids,
     None if there is none. `answer` is None when nothing came back. `reason` says why there
-    can be no value whatever the metric: `unanswerable`, or `error:<code>`.
+    is no value although there is an answer: `unanswerable`, or `error:<code>`.
     """
 
     id: str
@@ -100,7 +100,7 @@ def _evaluate(question: Question, group: _Group) -> None:
         relevant = question.listed
     else:
         relevant = _at_level(grades, group.level, rules)
-    reason = question.reason or _without_value(question, relevant, rules)
+    reason = _without_value(question, relevant, rules)
     if reason == "zero":
         for numbers, _, _ in group.functions:
             numbers[question.id] = 0.0
@@ -119,15 +119,19 @@ def _evaluate(question: Question, group: _Group) -> None:
 
 def _without_value(question: Question, relevant: Collection[str], rules: Rules) -> str | None:
     """Why a question is not computed: a reason, `zero`, or None when it is."""
-    rule = "compute"
+    if question.reason == "unanswerable":
+        return question.reason
+    rule: str | None = None
     if not question.grades and not question.listed:
-        rule, reason = rules.unjudged, "no_relevant"
+        rule = rules.unjudged
     elif not relevant:
-        rule, reason = rules.none_relevant, "no_relevant"
+        rule = rules.none_relevant
     if rule == "error":
         raise InputError(f"query {question.id!r:.80} has no relevant chunk; its system stops here")
     if rule == "leave_out":
-        return reason
+        return "no_relevant"
+    if question.reason is not None:
+        return question.reason
     if question.answer is None or (rules.empty_is_missing and not question.answer.ids):
         if rules.missing == "error":
             raise InputError(
