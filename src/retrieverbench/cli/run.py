@@ -61,9 +61,9 @@ def run(
     from retrieverbench.report import load_baselines
     from retrieverbench.run import load_suite
 
-    suite = _narrow(load_suite(suite_file), only, extra, no_timing=no_timing)
+    suite = _with_options(load_suite(suite_file), extra, no_timing=no_timing)
     folder = _writable(results or suite.resolve(suite.results))
-    prepared = prepare(suite, frozenset(require))
+    prepared = prepare(suite, only=frozenset(only), required=frozenset(require))
     baselines = load_baselines(folder / "baselines", suite.name, prepared.labels)
     from retrieverbench.cli.progress import show_progress
 
@@ -72,27 +72,19 @@ def run(
     return _finish(prepared, artifact, baselines, folder)
 
 
-def _narrow(
-    suite: Suite, only: tuple[str, ...], extra: tuple[str, ...], *, no_timing: bool
-) -> Suite:
-    """The suite with what the command line changes of it."""
+def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
+    """The suite with what the command line adds and leaves out."""
     from dataclasses import replace
 
-    from retrieverbench.options import nearest
+    from retrieverbench.model import MODES
     from retrieverbench.run import TargetEntry, load_adapter
 
-    names = {entry.name for entry in suite.targets}
-    unknown = [name for name in only if name not in names]
-    if unknown:
-        raise InputError(
-            *(f"--target: no target named {name!r}; {nearest(name, names)}" for name in unknown)
-        )
-    targets = tuple(entry for entry in suite.targets if not only or entry.name in only)
+    targets = suite.targets
     for word in extra:
         path, _, cls = word.rpartition(":")
-        absolute = f"{Path(path).resolve()}:{cls}" if path else word
+        absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
         loaded = load_adapter(absolute)
-        modes = tuple(m for m in ("dense", "lexical", "hybrid") if m in loaded.cls.capabilities)
+        modes = tuple(mode for mode in MODES if mode in loaded.cls.capabilities)
         targets += (TargetEntry(adapter=absolute, name=cls.lower(), modes=modes),)
     if no_timing:
         suite = replace(suite, timing=replace(suite.timing, enabled=False))

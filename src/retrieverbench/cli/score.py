@@ -26,11 +26,14 @@ def score(
     run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as_json: bool
 ) -> None:
     """Score a TREC run file against judgements (TREC or BEIR), both of which are only read."""
-    from retrieverbench.golden.trec import read_qrels, read_run
+    from retrieverbench.golden.trec import Negative, read_qrels, read_run
     from retrieverbench.metrics import score_trec
 
+    negative: Negative = "refuse" if convention == "house" else "keep"
     names = [name.strip() for name in metrics.split(",") if name.strip()]
-    result = score_trec(read_run(run_file), read_qrels(qrels_file), names, convention)
+    result = score_trec(
+        read_run(run_file), read_qrels(qrels_file, negative=negative).grades, names, convention
+    )
     if as_json:
         click.echo(json.dumps(result, sort_keys=True))
         return

@@ -118,6 +118,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
             prepared.golden,
             prepared.metrics,
             visible=prepared.chunks_per_tenant,
+            superseded=prepared.superseded,
         ),
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),

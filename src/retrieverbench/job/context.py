@@ -57,7 +57,8 @@ async def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Pro
             questions,
             suite.embedding,
             environ,
-            where=f"{suite.path}:{suite.line('embedding')}: embedding",
+            suite=suite.path,
+            line=suite.line("embedding"),
             on_progress=progress.begin("embedding", total),
         )
     return Job(

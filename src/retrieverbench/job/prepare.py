@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.gate import rule_faults
@@ -11,7 +11,7 @@ from retrieverbench.golden import load_set, load_vectors, select_cases
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
-from retrieverbench.run import LoadedAdapter, Suite, check_capabilities, load_adapter
+from retrieverbench.run import LoadedAdapter, Suite, TargetEntry, check_capabilities, load_adapter
 
 SELECTABLE = ("category", "kind", "lang", "source", "tenant", "variant")
 
@@ -44,6 +44,11 @@ class Prepared:
         return any(mode != "lexical" for entry in self.suite.targets for mode in entry.modes)
 
     @property
+    def superseded(self) -> frozenset[str]:
+        """The uids of chunks that a newer version replaces."""
+        return frozenset(c.uid for c in self.corpus.chunks if c.status == "superseded")
+
+    @property
     def chunks_per_tenant(self) -> Mapping[str, int]:
         """How many chunks each tenant may see."""
         counts: dict[str, int] = {}
@@ -52,17 +57,23 @@ class Prepared:
         return counts
 
 
-def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
+def prepare(
+    suite: Suite,
+    *,
+    only: frozenset[str] = frozenset(),
+    required: frozenset[str] = frozenset(),
+) -> Prepared:
     """Read golden set and corpus, load the adapters' classes, check every request.
 
-    `required` are names of entries that must be measured, beside those that the suite
-    marks. Raises InputError with all faults found.
+    `only` are the names of the entries to keep (all if empty); `required` those that must
+    be measured, beside those that the suite marks. Raises InputError with all faults found.
     """
-    faults = _fault_lines(suite, required)
-    adapters = _load_adapters(suite, faults)
     rules = suite.gate_rules()
     targets = [target for entry in suite.targets for target in entry.targets()]
+    faults = [*_unknown("--target", only, suite), *_unknown("--require", required, suite)]
     faults += rule_faults(rules, targets, str(suite.path))
+    kept = [entry for entry in suite.targets if not only or entry.name in only]
+    adapters = _load_adapters(suite, kept, faults)
     metrics = _metrics(suite, rules, faults)
     if faults:
         raise InputError(*faults)
@@ -75,27 +86,30 @@ def prepare(suite: Suite, required: frozenset[str] = frozenset()) -> Prepared:
     if suite.vectors:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus)
     return Prepared(
-        suite=suite,
+        suite=replace(suite, targets=tuple(kept)),
         golden=_select(suite, golden),
         corpus=corpus,
         adapters=adapters,
         metrics=metrics,
         rules=rules,
-        required=required | {entry.name for entry in suite.targets if entry.required},
+        required=required | {entry.name for entry in kept if entry.required},
     )
 
 
-def _fault_lines(suite: Suite, required: frozenset[str]) -> list[str]:
-    names = {entry.name for entry in suite.targets}
+def _unknown(option: str, names: frozenset[str], suite: Suite) -> list[str]:
+    known = {entry.name for entry in suite.targets}
     return [
-        f"--require: no target named {name!r}; {nearest(name, names)}"
-        for name in sorted(required - names)
+        f"{option}: no target named {name!r}; {nearest(name, known)}"
+        for name in sorted(names - known)
     ]
 
 
-def _load_adapters(suite: Suite, faults: list[str]) -> tuple[LoadedAdapter | MissingClient, ...]:
+def _load_adapters(
+    suite: Suite, entries: Sequence[TargetEntry], faults: list[str]
+) -> tuple[LoadedAdapter | MissingClient, ...]:
     adapters: list[LoadedAdapter | MissingClient] = []
-    for number, entry in enumerate(suite.targets):
+    for entry in entries:
+        number = suite.targets.index(entry)
         place = f"{suite.path}:{suite.line('targets', number)}: targets.{number}.adapter"
         try:
             loaded = load_adapter(entry.adapter, suite.path.parent)

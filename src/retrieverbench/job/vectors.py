@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from retrieverbench.adapter import Secret
+from retrieverbench.embedding import (
+    EmbeddingConfig,
+    VectorCache,
+    embed_corpus,
+    embed_queries,
+    open_embedder,
+    probe_embedder,
+)
+from retrieverbench.errors import InputError, NotConfigured
 from retrieverbench.job.progress import Advance
 from retrieverbench.model import Corpus
+from retrieverbench.options import parse_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +36,62 @@ async def embed_set(
     corpus: Corpus,
     questions: Mapping[str, str],
     config: Mapping[str, object],
-    secrets: Mapping[str, Secret],
+    environ: Mapping[str, str],
     *,
-    where: str,
+    suite: Path,
+    line: int,
     on_progress: Advance,
 ) -> Embedded:
-    raise NotImplementedError
+    """Embed chunks and questions (case id → text) with the suite's embedder, cached on disk.
+
+    Chunks that came with vectors keep them; then the embedder must be the one they were
+    made with, which a few of them show. Raises InputError for a wrong [embedding] table or
+    another model, and what the embedder raises.
+    """
+    where = f"{suite}:{line}: embedding"
+    table = {key: value for key, value in config.items() if key != "secrets"}
+    settings = parse_options(EmbeddingConfig, table, where)
+    embedder = await open_embedder(settings, _secrets(config, environ, where), suite.parent)
+    if settings.kind != "shipped" and any(chunk.vector is not None for chunk in corpus.chunks):
+        await probe_embedder(corpus, embedder)
+    cache = VectorCache(Path(settings.cache)) if settings.cache else VectorCache()
+    advance = _summing(on_progress)
+    embedded = await embed_corpus(corpus, embedder, cache, advance)
+    vectors = await embed_queries(list(questions.values()), embedder, cache, advance)
+    return Embedded(
+        embedded,
+        dict(zip(questions, vectors, strict=True)),
+        embedder.identity,
+        embedder.dimension,
+    )
+
+
+def _secrets(
+    config: Mapping[str, object], environ: Mapping[str, str], where: str
+) -> dict[str, Secret]:
+    """The embedder's secrets; the table names environment variables, never values."""
+    named = config.get("secrets", {})
+    if not isinstance(named, Mapping):
+        raise InputError(f"{where}.secrets: {named!r:.80} is wrong; write {{ api_key = 'NAME' }}")
+    secrets = {}
+    for name, variable in named.items():
+        value = environ.get(str(variable), "")
+        if not value:
+            raise NotConfigured(
+                f"{where}.secrets: environment variable {variable} is not set; "
+                f"export {variable}=<value>"
+            )
+        secrets[str(name)] = Secret(value)
+    return secrets
+
+
+def _summing(advance: Advance) -> Callable[[int], None]:
+    """From "so many more" to "so many in all"."""
+    done = 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        advance(done)
+
+    return add

@@ -15,14 +15,11 @@ from retrieverbench.run.checks import check_response
 GRACE_SECONDS = 5.0
 """How much later than the adapter's own timeout the harness gives up on it."""
 
-QueryVectors = Mapping[str, array[float]]
-"""Case id → vector of its query."""
-
 
 def build_queries(
-    cases: Sequence[GoldenCase], vectors: QueryVectors, mode: Mode, depth: int
+    cases: Sequence[GoldenCase], vectors: Mapping[str, array[float]], mode: Mode, depth: int
 ) -> list[Query]:
-    """One Query per case, in order; no vector in lexical mode."""
+    """One Query per case, in order; `vectors` are by case id, and lexical mode needs none."""
     return [
         Query(
             text=case.query,
