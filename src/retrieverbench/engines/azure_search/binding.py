@@ -166,6 +166,8 @@ def _comparison(node: Compare, scope: _Scope) -> Condition:
     kind, left, right = node.operator, node.left, node.right
     if isinstance(left, Constant):
         kind, left, right = _FLIPPED[kind], right, left
+    if isinstance(left, Not):
+        _negation(left.operand, scope)  # `not n gt 5` is (not n) gt 5, and `not n` is refused
     if not isinstance(right, Constant) or not isinstance(left, Path):
         raise _refuse("One side of a comparison must be a field, the other a constant.")
     read, field_type = _path(left, scope)
