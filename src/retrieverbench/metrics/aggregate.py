@@ -13,8 +13,9 @@ def mean_of(values: Collection[float], failed: int = 0) -> Mean:
 
     Without an answered case there is no mean: nothing valid was measured.
 
-    >>> mean_of([1.0, 0.5], failed=1)
-    Mean(value=0.5, n=3, counted_as_zero=1, answered=0.75, standard_error=0.28867513459481287)
+    >>> mean = mean_of([1.0, 0.5], failed=1)
+    >>> mean.value, mean.n, mean.counted_as_zero, mean.answered
+    (0.5, 3, 1, 0.75)
     """
     n = len(values) + failed
     if not values:
