@@ -51,12 +51,15 @@ async def body_of(request: Request) -> Any:
     return parse_json(await request.body())
 
 
-def acknowledged(request: Request, number: int) -> dict[str, Any]:
-    """The result of a write: `completed` if the client asked to wait."""
+async def acknowledged(request: Request, write: Callable[[], Awaitable[int]]) -> dict[str, Any]:
+    """Do a write and tell its number; `completed` if the client asked to wait."""
     wait = request.query_params.get("wait", "false")
-    if wait not in {"true", "false"}:
+    if wait not in _STATUS:
         raise Refusal(
             400,
             "Deserialize error in query parameters: provided string was not `true` or `false`",
         )
-    return {"operation_id": number, "status": "completed" if wait == "true" else "acknowledged"}
+    return {"operation_id": await write(), "status": _STATUS[wait]}
+
+
+_STATUS = {"true": "completed", "false": "acknowledged"}

@@ -36,7 +36,7 @@ class Collection:
 
         folder.mkdir()
         self._folder = folder
-        self._declared = declared
+        self.declared = declared
         self._shard = edge.EdgeShard.create(str(folder), declared.to_edge())
         self._indexes: dict[str, Mapping[str, Any]] = {}
         self._operations = 0
@@ -92,7 +92,7 @@ class Collection:
             "indexed_vectors_count": indexed,
             "points_count": points,
             "segments_count": segments,
-            "config": self._declared.to_json(),
+            "config": self.declared.to_json(),
             "payload_schema": {
                 field: {
                     "data_type": schema["type"],

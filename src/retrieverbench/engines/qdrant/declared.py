@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from retrieverbench.engines.qdrant.bodies import (
+    PointBody,
     Refusal,
+    Sparse,
     invalid,
     malformed,
     take,
     untranslated,
     whole_number,
+    wrong,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +77,24 @@ class Declared:
             "wal_config": None,
             "quantization_config": None,
         }
+
+    def fitting(self, points: list[PointBody]) -> list[PointBody]:
+        """The points as they are, if all fit; the engine would store those before a wrong one."""
+        for point in points:
+            for name, vector in point.vectors.items():
+                self._fits(name, vector)
+        return points
+
+    def _fits(self, name: str, vector: list[float] | Sparse) -> None:
+        if name not in self.vectors and name not in self.sparse:
+            raise wrong(f"Not existing vector name error: {name}")
+        if isinstance(vector, Sparse) != (name in self.sparse):
+            raise wrong("Conversion between sparse and regular vectors failed")
+        if isinstance(vector, Sparse):
+            return
+        size = self.vectors[name]["size"]
+        if len(vector) != size:
+            raise wrong(f"Vector dimension error: expected dim: {size}, got {len(vector)}")
 
     def to_edge(self) -> edge.EdgeConfig:
         """The same for the engine."""

@@ -69,38 +69,41 @@ class _Points:
     async def upsert(self, collection: Collection, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
-        checked = points(body, strict=self._strict)
-        number = await collection.write(
-            lambda: edge.UpdateOperation.upsert_points([_to_point(one) for one in checked])
-        )
-        return acknowledged(request, number)
+        checked = collection.declared.fitting(points(body, strict=self._strict))
+
+        def upsert() -> edge.UpdateOperation:
+            return edge.UpdateOperation.upsert_points([_to_point(one) for one in checked])
+
+        return await acknowledged(request, lambda: collection.write(upsert))
 
     async def update_vectors(self, collection: Collection, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
-        checked = points(body, strict=self._strict, with_payload=False)
-        number = await collection.write(
-            lambda: edge.UpdateOperation.update_vectors(
+        found = points(body, strict=self._strict, with_payload=False)
+        checked = collection.declared.fitting(found)
+
+        def update() -> edge.UpdateOperation:
+            return edge.UpdateOperation.update_vectors(
                 [edge.PointVectors(one.id, _to_vectors(one)) for one in checked]
             )
-        )
-        return acknowledged(request, number)
+
+        return await acknowledged(request, lambda: collection.write(update))
 
     async def delete(self, collection: Collection, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
         fields = take(body, "PointsSelector", ("points", "filter"), _SHARDS, strict=self._strict)
-        if "points" in fields:
-            ids = [point_id(one) for one in _a_list(fields["points"])]
-            number = await collection.write(lambda: edge.UpdateOperation.delete_points(list(ids)))
-        elif "filter" in fields:
-            matching = to_filter(fields["filter"], strict=self._strict)
-            number = await collection.write(
-                lambda: edge.UpdateOperation.delete_points_by_filter(matching)
+        delete = edge.UpdateOperation.delete_points
+        delete_matching = edge.UpdateOperation.delete_points_by_filter
+        if "points" in fields:  # then the server ignores a filter beside it
+            ids: list[Any] = [point_id(one) for one in _a_list(fields["points"])]
+            return await acknowledged(request, lambda: collection.write(lambda: delete(ids)))
+        if "filter" in fields:
+            some = to_filter(fields["filter"], strict=self._strict)
+            return await acknowledged(
+                request, lambda: collection.write(lambda: delete_matching(some))
             )
-        else:
-            raise malformed("data did not match any variant of untagged enum PointsSelector")
-        return acknowledged(request, number)
+        raise malformed("data did not match any variant of untagged enum PointsSelector")
 
     async def retrieve(self, collection: Collection, body: Any, _: Request) -> Any:
         keys = ("ids", "with_payload", "with_vector")

@@ -138,7 +138,7 @@ def _routes(collections: Collections, *, strict: bool) -> list[Route]:
     async def index(request: Request) -> Any:
         collection = collections.get(request.path_params["name"])
         name, schema = to_index(await body_of(request), strict=strict)
-        return acknowledged(request, await collection.create_index(name, schema))
+        return await acknowledged(request, lambda: collection.create_index(name, schema))
 
     def route(path: str, method: str, handler: Handler) -> Route:
         return Route(f"/collections{path}", enveloped(handler), methods=[method])
