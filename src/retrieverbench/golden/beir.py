@@ -131,7 +131,11 @@ def _read_cases(
 def _asks_without_tenant(records: Sequence[Record], context: Context, faults: Faults) -> bool:
     """Whether no query names a tenant though the corpus has some: one fault, not hundreds."""
     tenants = context.index.by_tenant
-    if set(tenants) <= {SINGLE_TENANT} or any(r.get("tenant") is not None for r in records):
+    if (
+        not records
+        or set(tenants) <= {SINGLE_TENANT}
+        or any(r.get("tenant") is not None for r in records)
+    ):
         return False
     faults.error(
         "G23",
