@@ -1,1 +1,25 @@
 """Texts into vectors, with a cache on disk."""
+
+from retrieverbench.embedding.cache import VectorCache
+from retrieverbench.embedding.config import EmbeddingConfig, open_embedder
+from retrieverbench.embedding.corpus import embed_corpus, embed_queries
+from retrieverbench.embedding.hashing import HashingEmbedder
+from retrieverbench.embedding.identity import compare_identities, probe_embedder
+from retrieverbench.embedding.minilm import MiniLM
+from retrieverbench.embedding.openai_endpoint import Endpoint, OpenAIEmbedder
+from retrieverbench.embedding.shipped import Shipped
+
+__all__ = [
+    "EmbeddingConfig",
+    "Endpoint",
+    "HashingEmbedder",
+    "MiniLM",
+    "OpenAIEmbedder",
+    "Shipped",
+    "VectorCache",
+    "compare_identities",
+    "embed_corpus",
+    "embed_queries",
+    "open_embedder",
+    "probe_embedder",
+]

@@ -1,0 +1,71 @@
+"""Whether an embedder is the one that made the stored vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from retrieverbench.errors import InputError
+from retrieverbench.model import Corpus
+from retrieverbench.stages import Embedder
+
+SAME_MODEL = 0.9
+"""The least cosine between two vectors of one text that can be of one model. The same model
+in other arithmetic gives 0.999 and more (int8 against float32), with a title or prefix more
+or less still about 0.9; two models of one dimension give about 0."""
+
+
+def compare_identities(
+    index_identity: Mapping[str, str], query_identity: Mapping[str, str]
+) -> None:
+    """Raise InputError naming each difference between two embedders; None if there is none."""
+    faults = [
+        f"embedding: {name}: the index was built with {index_identity.get(name, 'none')!r}, "
+        f"the queries use {query_identity.get(name, 'none')!r}; use one for both"
+        for name in sorted(index_identity.keys() | query_identity.keys())
+        if index_identity.get(name) != query_identity.get(name)
+    ]
+    if faults:
+        raise InputError(*faults)
+
+
+async def probe_embedder(corpus: Corpus, embedder: Embedder, sample: int = 5) -> float:
+    """Embed a few chunks again; the least cosine to their stored vectors.
+
+    Shows a wrong model where names agree or are not known. Raises InputError when a
+    dimension differs, found before anything is embedded, or the cosine is below
+    SAME_MODEL. Chunks are taken evenly over the corpus; all need vectors.
+    """
+    for chunk in corpus.chunks:
+        if chunk.vector is None:
+            raise InputError(f"chunk {chunk.uid!r}: has no vector; embed the corpus first")
+        if len(chunk.vector) != embedder.dimension:
+            raise InputError(
+                f"chunk {chunk.uid!r}: its vector has {len(chunk.vector)} numbers, the embedder "
+                f"gives {embedder.dimension}; embed corpus and queries with one model"
+            )
+    step = max(1, len(corpus.chunks) // sample)
+    chosen = corpus.chunks[::step][:sample]
+    again = await embedder.embed_documents([chunk.searchable_text for chunk in chosen])
+    cosines = {
+        chunk.uid: _cosine(chunk.vector or (), vector)
+        for chunk, vector in zip(chosen, again, strict=True)
+    }
+    if not cosines:
+        raise InputError(f"corpus {corpus.name!r}: has no chunks; there is nothing to compare")
+    worst = min(cosines, key=lambda uid: cosines[uid])
+    if not cosines[worst] >= SAME_MODEL:
+        raise InputError(
+            f"chunk {worst!r}: embedded again, its vector has cosine {cosines[worst]:.3f} to the "
+            f"stored one, expected {SAME_MODEL} or more: the corpus was embedded with another "
+            "model or from other text; embed both with one model"
+        )
+    return cosines[worst]
+
+
+def _cosine(one: object, other: object) -> float:
+    import numpy as np
+
+    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    length = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / length if length else math.nan

@@ -1,0 +1,99 @@
+"""Vectors that come with the data: nothing is computed, and nothing can be made up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from retrieverbench.errors import InputError
+
+
+class Shipped:
+    """Looks questions up in a table; chunks carry their vectors already.
+
+    `queries` maps the text of a question to its vector; all vectors have one length.
+    `source` names where they come from and is part of the identity.
+    """
+
+    def __init__(self, queries: Mapping[str, array[float]], source: str) -> None:
+        self._queries = queries
+        self._source = source
+        lengths = {len(vector) for vector in queries.values()}
+        if len(lengths) != 1:
+            raise InputError(
+                f"{source}: query vectors of lengths {sorted(lengths)}; "
+                "all must have one length, and there must be some"
+            )
+        (self._dimension,) = lengths
+
+    @classmethod
+    def read(cls, path: Path) -> Shipped:
+        """Read JSONL of {"query": text, "vector": numbers}; InputError with every fault."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read ({error.strerror}); embedding 'shipped' needs a file "
+                "of query vectors in `queries`"
+            ) from error
+        queries: dict[str, array[float]] = {}
+        faults = []
+        for number, line in enumerate(content.splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                text, vector = _read_line(line)
+            except ValueError as error:
+                faults.append(f"{path}:{number}: {error}")
+                continue
+            queries[text] = vector
+        if faults:
+            raise InputError(*faults)
+        return cls(queries, f"{path.name} sha256:{hashlib.sha256(content).hexdigest()}")
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """The file's name and checksum; the model that made it is not known here."""
+        return {"model": "shipped", "source": self._source, "dimension": str(self._dimension)}
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+        return self._dimension
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
+        """InputError: a chunk without a vector cannot get one here."""
+        raise InputError(
+            f"embedding 'shipped': {len(texts)} chunks have no vector, the first begins "
+            f"{texts[0]!r:.60}; name a file with all of them in `vectors` of the suite"
+        )
+
+    async def embed_queries(self, texts: Sequence[str]) -> list[array[float]]:
+        """The vectors of the table; InputError naming every question that has none."""
+        missing = [text for text in texts if text not in self._queries]
+        if missing:
+            raise InputError(
+                *(f"{self._source}: no vector for the question {text!r:.80}" for text in missing)
+            )
+        return [self._queries[text] for text in texts]
+
+
+def _read_line(line: bytes) -> tuple[str, array[float]]:
+    """Text and unit vector of one line; ValueError says what is wrong."""
+    try:
+        data = json.loads(line)
+        text, numbers = data["query"], data["vector"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError('not an object {"query": text, "vector": numbers}') from None
+    if not isinstance(text, str) or not isinstance(numbers, list) or not numbers:
+        raise ValueError("query must be text, and vector a list of numbers")
+    if not all(type(number) in {int, float} for number in numbers):
+        raise ValueError(f"vector of {text!r:.60}: holds something that is no number")
+    length = math.hypot(*numbers)
+    if not math.isfinite(length) or length == 0:
+        raise ValueError(f"vector of {text!r:.60}: its length is {length}, so it has no direction")
+    return text, array("f", (number / length for number in numbers))
