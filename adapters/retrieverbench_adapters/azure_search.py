@@ -515,7 +515,8 @@ def index_definition(name: str, dimension: int, place: Place) -> dict[str, Any]:
         _field("key", "key", "filterable", "retrievable"),
         _field("uid", "retrievable"),
         _field("id", "retrievable"),
-        _field("tenant", "filterable", "facetable", "retrievable"),
+        # A normalizer would fold the case of tenants; asking for none makes its presence show.
+        _field("tenant", "filterable", "facetable", "retrievable") | {"normalizer": None},
         _field("content", "searchable", "retrievable") | {"analyzer": place.analyzer},
         _field("text", "retrievable"),
         _field("metadata", "filterable", kind="Collection(Edm.String)"),

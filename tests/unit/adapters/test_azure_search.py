@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.abc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,8 +54,10 @@ from retrieverbench_adapters.azure_search import (
     literal,
     pair,
     query_filter,
+    search_arguments,
     tenant_filter,
 )
+from retrieverbench_adapters.azure_search import Search as SearchOptions
 
 pytestmark = pytest.mark.anyio
 DIMENSION = 8
@@ -340,6 +343,30 @@ async def test_where_is_typed_equality(loaded: AzureSearch) -> None:
     assert 0 < await found(open=True, year=2021) < 20
 
 
+def test_the_filter_as_it_is_sent() -> None:
+    assert query_filter(TenantId("O'Neil"), {}) == "tenant eq 'O''Neil'"
+    assert query_filter(ACME, {"year": 2021.0, "it's": True}) == (
+        "(tenant eq 'acme') and (metadata/any(m: m eq '[\"year\", 2021]') "
+        "and metadata/any(m: m eq '[\"it''s\", true]'))"
+    )
+
+
+def test_every_request_is_explicit() -> None:
+    """The service's defaults differ by the age of an index, so nothing is left to them."""
+    for mode in MODES:
+        arguments = search_arguments(ask(mode, k=3), SearchOptions())
+        assert arguments["filter"] == "tenant eq 'acme'"
+        assert (arguments["top"], arguments["vector_filter_mode"]) == (3, "preFilter")
+        assert arguments["scoring_statistics"] == "global"
+        assert ("search_text" in arguments) == (mode != "dense")
+        assert ("vector_queries" in arguments) == (mode != "lexical")
+        for vector_query in arguments.get("vector_queries", []):
+            assert vector_query.as_dict().keys() == {
+                "kind", "vector", "k", "fields", "exhaustive", "weight"
+            }  # fmt: skip
+            assert vector_query.as_dict()["k"] == 50
+
+
 def test_values_that_cannot_be_written_are_refused() -> None:
     with pytest.raises(InputError, match="cannot be written"):
         literal("a\0b")
@@ -478,6 +505,26 @@ async def test_a_dead_server_is_unavailable() -> None:
         await AzureSearch.open(settings(served.endpoint))
 
 
+async def test_a_lost_connection_is_reset_and_asked_once() -> None:
+    """A client that repeats would connect more than once."""
+    connections = []
+
+    async def hang_up(stream: anyio.abc.SocketStream) -> None:
+        connections.append(stream)
+        async with stream:
+            await stream.receive()
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, hang_up)
+            with pytest.raises(Unavailable) as caught:
+                await AzureSearch.open(settings(f"http://127.0.0.1:{port}"))
+            tasks.cancel_scope.cancel()
+    assert caught.value.code == Code.RESET
+    assert len(connections) == 1
+
+
 async def test_a_failed_item_is_raised_with_its_chunk() -> None:
     """207 does not raise in the client; the text is the service's."""
     async with stand_in() as served, opened(settings(served.endpoint)) as adapter:
@@ -503,6 +550,19 @@ async def test_settle_waits_for_what_lags() -> None:
         await adapter.put([replace(chunks_of(ACME, 3)[2], text="newest words")])
         await adapter.settle()
         assert len((await adapter.search(ask("lexical", text="newest"))).hits) == 1
+
+
+async def test_settle_waits_for_every_chunk_and_not_for_the_last_alone() -> None:
+    """The last chunk is there already; the one before it lags."""
+    first, second = chunks_of(ACME, 2)
+    async with stand_in() as served, opened(settings(served.endpoint)) as adapter:
+        await adapter.put([second])
+        await adapter.settle()
+        index = served.service.indexes["rb_test"]
+        index._options = StandInOptions(lag=0.5)
+        await adapter.put([first, second])
+        await adapter.settle()
+        assert len((await adapter.search(ask("dense"))).hits) == 2
 
 
 async def test_settle_has_a_deadline() -> None:
@@ -598,9 +658,10 @@ def test_differences_name_the_place() -> None:
     wanted = index_definition("rb_a", 4, Place())
     shown = json.loads(json.dumps(wanted)) | {"@odata.etag": "x"}
     assert differences(wanted, shown) == []
-    shown["fields"][3]["filterable"] = False
+    shown["fields"][3] |= {"filterable": False, "normalizer": "lowercase"}
     shown["fields"].append({"name": "other"})
     assert differences(wanted, shown) == [
         "fields.tenant.filterable is False, not True",
+        "fields.tenant.normalizer is 'lowercase', not None",
         "fields.other is {'name': 'other'}, not None",
     ]
