@@ -57,7 +57,8 @@ class Elasticsearch:
     - ties: ordered by uid among the k hits; which of equal hits is the k-th, the server decides.
     - visibility: after a refresh, which `settle` asks for; the index does not refresh by itself.
     - filter: inside the kNN search and in the bool query, in both legs of hybrid.
-    - statistics: of all tenants and of deleted chunks not yet merged away (`shared_idf`).
+    - statistics: of all tenants (`shared_idf`), and of replaced chunks for as long as the server
+      keeps them, which a merge need not end (`docs_deleted`).
     - fusion: in the client, or in the server (`fusion = "server"`) with a paid licence.
     - metadata: each condition is one exact term of name and value; types are kept as in JSON.
     """
@@ -104,7 +105,7 @@ class Elasticsearch:
                 check_bulk(answer.body, len(batch))
 
     async def settle(self) -> None:
-        """Refresh; with `force_merge` first merge to one segment without deleted chunks."""
+        """Refresh; with `force_merge` first merge to one segment."""
         place = self._options.place
         indices = self._client.options(request_timeout=place.timeout).indices
         with anyio.move_on_after(place.timeout) as deadline, errors(self._settings.endpoint):

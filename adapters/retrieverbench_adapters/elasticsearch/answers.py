@@ -16,7 +16,6 @@ from elastic_transport import (
     TransportError,
 )
 from elasticsearch import UnsupportedProductError
-from orjson import JSONEncodeError
 
 from retrieverbench.errors import (
     AdapterError,
@@ -116,18 +115,15 @@ def errors(endpoint: str) -> Iterator[None]:
         raise _by_status(error.meta.status, reason(error), seconds) from error
     except ConnectionTimeout as error:
         raise TimedOut(f"elasticsearch: {endpoint} gave no answer in time") from error
-    except (JSONEncodeError, UnicodeEncodeError) as error:
-        raise Rejected(f"elasticsearch: this cannot be sent: {error}") from error
     except SerializationError as error:
-        cause = error.errors[0] if error.errors else error
-        if isinstance(cause, JSONEncodeError):
-            raise Rejected(f"elasticsearch: this cannot be sent: {cause}") from error
-        raise AdapterError(f"elasticsearch: {endpoint} sent no JSON: {cause}") from error
+        if isinstance(error.__context__, TypeError):  # so says the serializer of requests
+            raise Rejected(f"elasticsearch: this cannot be sent: {error.__context__}") from error
+        raise AdapterError(f"elasticsearch: {endpoint}: {error.message[:500]}") from error
     except TransportError as error:
-        cause = error.errors[0] if error.errors else error
-        refused = isinstance(cause, ClientConnectorError)
-        code = Code.CONNECT if refused or isinstance(error, TlsError) else Code.RESET
-        raise Unavailable(f"elasticsearch: {endpoint}: {cause}", code=code) from error
+        # The transport forgets which error of its HTTP library it was; the interpreter does not.
+        refused = isinstance(error, TlsError) or isinstance(error.__context__, ClientConnectorError)
+        code = Code.CONNECT if refused else Code.RESET
+        raise Unavailable(f"elasticsearch: {endpoint}: {error.message}", code=code) from error
 
 
 def reason(error: ApiError) -> str:

@@ -23,7 +23,8 @@ class Connect:
 class Place:
     """How chunks are indexed. `vector_index` None is `hnsw`, or `flat` for exact search.
 
-    `batch_bytes` is the size of one bulk request, `timeout` in seconds the deadline of one
+    `batch_bytes` is the size of one bulk request (the client's HTTP library sends more than
+    a mebibyte in one blocking piece), `timeout` in seconds the deadline of one
     bulk request and of `settle`. `force_merge` makes `settle` merge into one segment.
     """
 
@@ -34,7 +35,7 @@ class Place:
     m: Annotated[int, Ge(2)] = 16
     ef_construction: Annotated[int, Ge(1)] = 100
     force_merge: bool = False
-    batch_bytes: Annotated[int, Ge(1)] = 8_000_000
+    batch_bytes: Annotated[int, Ge(1)] = 1_000_000
     timeout: Annotated[float, Gt(0)] = 300.0
 
 

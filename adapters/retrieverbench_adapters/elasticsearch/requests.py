@@ -41,7 +41,7 @@ def condition(name: str, value: Value) -> str:
 
 def document_id(uid: str) -> str:
     """The uid, or its sum where the server would refuse its length; no uid looks like a sum."""
-    return uid if len(uid.encode()) <= _ID_BYTES else _sum(uid)
+    return uid if len(uid.encode("utf-8", "surrogatepass")) <= _ID_BYTES else _sum(uid)
 
 
 def place_body(settings: Settings, options: Options) -> Json:
@@ -96,7 +96,7 @@ def legs(query: Query, search: Search) -> list[bytes]:
     depth = max(query.k, search.depth)
     words = {"query": _words(query), **_answer(query, depth)}
     nearest = {"knn": _nearest(query, depth, search), **_answer(query, depth)}
-    return [orjson.dumps(line, option=_ORJSON) for line in ({}, words, {}, nearest)]
+    return [_line(line) for line in ({}, words, {}, nearest)]
 
 
 def bulk_lines(chunk: Chunk, dimension: int) -> bytes:
@@ -110,7 +110,7 @@ def bulk_lines(chunk: Chunk, dimension: int) -> bytes:
     if dimension:
         document["vector"] = _float32(chunk.vector, f"chunk {chunk.uid!r}")
     lines = ({"index": {"_id": document_id(chunk.uid)}}, document)
-    return b"".join(orjson.dumps(line, option=_ORJSON) for line in lines)
+    return b"".join(_line(line) for line in lines)
 
 
 def _words(query: Query) -> Json:
@@ -144,6 +144,13 @@ def _answer(query: Query, size: int) -> Json:
     }
 
 
+def _line(body: Json) -> bytes:
+    try:
+        return orjson.dumps(body, option=_ORJSON)
+    except orjson.JSONEncodeError as error:
+        raise Rejected(f"elasticsearch: this cannot be sent: {error}") from error
+
+
 def _float32(vector: array[float] | None, owner: str) -> NDArray[np.float32]:
     if vector is None:
         raise Rejected(f"elasticsearch: vector of {owner}: missing; this mode needs one")
@@ -163,4 +170,4 @@ def batches(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
 
 
 def _sum(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
