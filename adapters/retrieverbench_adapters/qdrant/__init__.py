@@ -41,6 +41,7 @@ from retrieverbench_adapters.qdrant.requests import (
     WHERE,
     bodies,
     build_request,
+    pieces,
     point_id,
     point_row,
     sparse_vector,
@@ -204,8 +205,11 @@ class Qdrant:
                 url=f"/collections/{{place}}/{what}",
                 path_params={"place": self._settings.place},
                 params={"wait": "true"},
-                headers={"Content-Type": "application/json"},
-                content=body,
+                headers={
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(body)),
+                },
+                content=pieces(body),
             )
         )
 

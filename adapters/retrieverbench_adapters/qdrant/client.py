@@ -43,6 +43,7 @@ def make_client(settings: Settings) -> AsyncQdrantClient:
         max_keepalive_connections=settings.concurrency,
         keepalive_expiry=_IDLE_SECONDS,
     )
+    encrypted = settings.endpoint.startswith("https:")  # else no certificates are read
     key = settings.secrets.get("api_key")
     return AsyncQdrantClient(
         url=settings.endpoint,
@@ -50,7 +51,7 @@ def make_client(settings: Settings) -> AsyncQdrantClient:
         check_compatibility=False,  # a thread and a warning; `describe` tells it instead
         headers={} if key is None else {"api-key": key.reveal()},
         limits=limits,
-        transport=AiohttpTransport(limits=limits),
+        transport=AiohttpTransport(verify=encrypted, limits=limits),
     )
 
 

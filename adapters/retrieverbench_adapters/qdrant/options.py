@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 class Connect:
     """`batch_bytes`: the largest body of one upsert (the server's own limit is 32 MiB)."""
 
-    batch_bytes: Annotated[int, Ge(1024), Le(32 * 1024 * 1024)] = 8 * 1024 * 1024
+    batch_bytes: Annotated[int, Ge(1024), Le(32 * 1024 * 1024)] = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

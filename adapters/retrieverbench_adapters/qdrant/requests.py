@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
 from qdrant_client import models
@@ -16,6 +16,7 @@ from retrieverbench_adapters.qdrant.terms import TermCounts
 
 DENSE, SPARSE = "dense", "lexical"
 TENANT, WHERE = "tenant", "where"
+_PIECE = 256 * 1024
 _POINT_NAMESPACE = uuid.UUID("6f1c5ad8-2a5c-4d0a-9d0e-5a2f3f0f6c11")
 
 
@@ -105,6 +106,12 @@ def bodies(rows: Iterable[bytes], most: int) -> Iterator[bytes]:
         size += len(row) + 1
     if batch:
         yield head + b",".join(batch) + tail
+
+
+async def pieces(body: bytes) -> AsyncIterator[bytes]:
+    """The body in parts, between which the event loop can do other work."""
+    for start in range(0, len(body), _PIECE):
+        yield body[start : start + _PIECE]
 
 
 def tenant_text(tenant: TenantId) -> str:

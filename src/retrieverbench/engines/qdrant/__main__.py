@@ -45,7 +45,8 @@ def _serve(chosen: argparse.Namespace, data: Path) -> None:
         strict=not chosen.ignore_unknown_keys,
         faults=chosen.faults,
     )
-    listener = socket.socket()
+    # Named as TCP, or asyncio leaves TCP_NODELAY off and answers wait for acknowledgements.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
     _tell(chosen.ready_file, listener.getsockname()[1], api_key)
