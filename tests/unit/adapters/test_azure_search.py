@@ -505,8 +505,13 @@ async def test_a_dead_server_is_unavailable() -> None:
         await AzureSearch.open(settings(served.endpoint))
 
 
+async def test_no_client_repeats_a_request(loaded: AzureSearch) -> None:
+    for client in (loaded._documents, loaded._indexes):
+        policy = client._config.retry_policy
+        assert policy.total_retries == 0
+
+
 async def test_a_lost_connection_is_reset_and_asked_once() -> None:
-    """A client that repeats would connect more than once."""
     connections = []
 
     async def hang_up(stream: anyio.abc.SocketStream) -> None:
@@ -531,6 +536,15 @@ async def test_a_failed_item_is_raised_with_its_chunk() -> None:
         bad = replace(chunks_of(ACME, 1)[0], id="bad", metadata={"long": "x" * 40_000})
         with pytest.raises(Rejected, match=r"'acme/bad': .*too large to process.*1 of 3"):
             await adapter.put([*chunks_of(ACME, 2), bad])
+
+
+async def test_a_load_of_several_megabytes_is_cut() -> None:
+    """The HTTP client warns of larger bodies, and warnings are errors here."""
+    async with stand_in() as served, opened(settings(served.endpoint)) as adapter:
+        long = [replace(c, text="refund " * 50_000) for c in chunks_of(ACME, 8)]
+        await adapter.put(long)
+        await adapter.settle()
+        assert (await adapter.describe()).chunks == {"acme": 8}
 
 
 async def test_a_batch_too_large_is_fatal_once() -> None:
