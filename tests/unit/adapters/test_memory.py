@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 import pytrec_eval
 
@@ -92,17 +93,36 @@ async def test_dense_agrees_with_cosines_added_up_one_by_one() -> None:
     assert response.hits[0].score == pytest.approx(cosine(vectors[expected[0]]), abs=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
 async def test_equal_scores_come_in_order_of_uid(mode: Mode) -> None:
     """Equal vectors must score equally wherever they lie, also at the cut."""
     dice = random.Random(3)
-    same = [dice.gauss(0, 1) for _ in range(384)]
-    ids = [f"{i:04}" for i in range(1003)]
-    shuffled = dice.sample(ids, len(ids))
-    memory = await opened([chunk(ACME, i, "words", *same) for i in shuffled], dimension=384)
-    question = [dice.gauss(0, 1) for _ in range(384)]
-    response = await ask(memory, mode, "words", *question, k=17)
-    assert uids(response) == [f"acme/{i}" for i in ids[:17]]
+    vectors = [[dice.gauss(0, 1) for _ in range(384)] for _ in range(2)]
+    texts = ["words", "words and more"]
+    ids = [f"{i:04}" for i in range(5003)]
+    memory = await opened(
+        [chunk(ACME, i, texts[int(i) % 2], *vectors[int(i) % 2]) for i in dice.sample(ids, 5003)],
+        dimension=384,
+    )
+    response = await ask(memory, mode, "words", *vectors[0], k=5003)
+    assert uids(response) == [f"acme/{i}" for i in ids[::2] + ids[1::2]]
+    assert len({hit.score for hit in response.hits}) == 2
+    cut = await ask(memory, mode, "words", *vectors[0], k=17)
+    assert cut.hits == response.hits[:17]
+
+
+async def test_fused_ties_come_in_order_of_uid() -> None:
+    memory = await opened(
+        [chunk(ACME, "b", "words", 0, 1), chunk(ACME, "a", "other", 1, 0)], dimension=2
+    )
+    response = await ask(memory, "hybrid", "words", 1, 0, k=1)
+    assert uids(response) == ["acme/b"]  # both legs know it
+    tied = await opened(
+        [chunk(ACME, i, "words", 1, 0) for i in "cab"],
+        dimension=2,
+        options={"search": {"depth": 1}},
+    )
+    assert uids(await ask(tied, "hybrid", "words", 1, 0, k=3)) == ["acme/a", "acme/b", "acme/c"]
 
 
 # Lexical
@@ -272,6 +292,9 @@ async def test_fusion_looks_at_the_asked_depth_of_each_leg() -> None:
     memory = await opened(chunks, dimension=2, options={"search": {"depth": 1, "rrf_k": 1}})
     response = await ask(memory, "hybrid", "refund", 1, 0, k=1)
     assert [(hit.uid, hit.score) for hit in response.hits] == [("acme/dense", 0.5)]
+    whole = await opened(chunks, dimension=2, options={"search": {"rrf_k": 1}})
+    response = await ask(whole, "hybrid", "refund", 1, 0, k=1)
+    assert [(hit.uid, hit.score) for hit in response.hits] == [("acme/words", 0.75)]
     deeper = await ask(memory, "hybrid", "refund", 1, 0, k=2)
     assert uids(deeper)[0] == "acme/both"
 
@@ -348,6 +371,25 @@ async def test_what_was_put_is_searchable_after_settle_only() -> None:
     assert uids(await ask(memory, "lexical", "new")) == ["acme/b", "acme/a"]
     assert uids(await ask(memory, "lexical", "old")) == []
     assert (await memory.describe()).chunks == {"acme": 2}
+
+
+async def test_settle_does_not_block_the_loop() -> None:
+    memory = await opened([])
+    await memory.put([chunk(ACME, f"{i}", f"some words of chunk {i} " * 20) for i in range(500)])
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await anyio.lowlevel.checkpoint()
+            ticks += 1
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        await memory.settle()
+        seen = ticks
+        tasks.cancel_scope.cancel()
+    assert seen > 10
 
 
 async def test_describe_tells_counts_settings_and_sizes() -> None:
