@@ -20,11 +20,11 @@ def init(folder: Path) -> None:
     if there:
         raise InputError(f"{folder / there[0]}: is already there; name another folder")
     example = resources.files("retrieverbench.cli") / "example"
+    texts = {name: (example / name).read_bytes() for name in FILES}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            text = (example / name).read_text(encoding="utf-8")
-            (folder / name).write_text(text, encoding="utf-8")
+        for name, text in texts.items():
+            (folder / name).write_bytes(text)
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be written: {error.strerror}; name another folder"

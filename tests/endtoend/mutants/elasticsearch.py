@@ -1,0 +1,15 @@
+"""The elasticsearch adapter with its tenant condition dropped."""
+
+from typing import Any
+
+from retrieverbench.model import TenantId
+from retrieverbench_adapters.elasticsearch import Elasticsearch, requests
+
+
+def tenant_filter(tenant: TenantId) -> dict[str, Any]:
+    return {"match_all": {}}
+
+
+requests.tenant_filter = tenant_filter
+
+Leaky = Elasticsearch

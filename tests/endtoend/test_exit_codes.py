@@ -1,0 +1,235 @@
+"""One test per way in which the command can end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from bench_support import COMMAND, Bench
+
+MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
+
+SILENT = """
+from retrieverbench_adapters.memory import Memory
+
+class Silent(Memory):
+    async def search(self, query):
+        response = await super().search(query)
+        response.hits = []
+        return response
+"""
+
+CRASHING = """
+class Crashing:
+    capabilities = frozenset({"lexical", "filter"})
+
+    @classmethod
+    async def open(cls, settings):
+        return cls()
+
+    async def search(self, query):
+        raise ZeroDivisionError("my own mistake")
+
+    async def describe(self):
+        raise KeyError("nothing")
+
+    async def close(self):
+        pass
+"""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def test_example_passes_with_0(bench: Bench) -> None:
+    done = bench.run("run", "suite.toml")
+    assert done.returncode == 0, done.stderr
+    assert "PASS (exit 0)" in done.stdout
+
+
+def test_failed_rule_is_1(bench: Bench) -> None:
+    rule = '[[rules]]\nkind = "minimum"\nmetric = "Precision@5"\nvalue = 0.99'
+    done = bench.run("run", bench.suite(MEMORY, more=rule))
+    assert done.returncode == 1, done.stderr
+    assert "minimum Precision@5 on memory/lexical/filter" in done.stdout
+
+
+def test_wrong_input_is_2_and_touches_nothing(bench: Bench) -> None:
+    done = bench.run("run", bench.suite('adapter = "memroy"\nmodes = ["lexical"]'))
+    assert done.returncode == 2
+    assert "test.toml:7: targets.0.adapter: no adapter named 'memroy'; did you mean 'memory'?" in (
+        done.stderr
+    )
+    assert not list(bench.folder.glob("results/runs/*/*"))
+
+
+def test_dead_backend_is_3_and_the_others_finish(bench: Bench) -> None:
+    dead = f'adapter = "qdrant"\nmodes = ["lexical"]\nendpoint = "http://127.0.0.1:{free_port()}"'
+    done = bench.run("run", bench.suite(MEMORY, dead))
+    assert done.returncode == 3, done.stdout + done.stderr
+    finished, failed = bench.artifact()["targets"]
+    assert finished["scores"] is not None
+    assert failed["failure_kind"] == "failed"
+    assert (failed["scores"], failed["timings"], failed["leaks"]) == (None, None, None)
+
+
+def test_absent_backend_is_a_row_and_0(bench: Bench) -> None:
+    absent = 'adapter = "qdrant"\nmodes = ["lexical"]\nendpoint_env = "NOWHERE_URL"'
+    done = bench.run("run", bench.suite(MEMORY, absent))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "environment variable NOWHERE_URL is not set" in done.stdout
+    assert "export NOWHERE_URL=" in done.stdout
+
+
+def test_absent_but_required_is_3(bench: Bench) -> None:
+    absent = 'adapter = "qdrant"\nmodes = ["lexical"]\nendpoint_env = "NOWHERE_URL"'
+    done = bench.run("run", bench.suite(MEMORY, absent), "--require", "qdrant")
+    assert done.returncode == 3, done.stdout + done.stderr
+
+
+def test_retriever_that_returns_nothing_is_5_not_0(bench: Bench) -> None:
+    (bench.folder / "silent.py").write_text(SILENT, encoding="utf-8")
+    silent = 'adapter = "./silent.py:Silent"\nmodes = ["lexical"]'
+    done = bench.run("run", bench.suite(silent))
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "a clean result is not proven" in done.stdout
+
+
+def test_own_retriever_that_raises_is_3_and_no_traceback(bench: Bench) -> None:
+    (bench.folder / "crashing.py").write_text(CRASHING, encoding="utf-8")
+    done = bench.run("run", "suite.toml", "--adapter", "crashing.py:Crashing")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "describe raised KeyError" in done.stdout
+
+
+def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
+    slow = "timing = { rounds = 50, requests = 4000, seconds = 60.0, warmup = 1 }"
+    suite = bench.suite(MEMORY)
+    text = suite.read_text(encoding="utf-8").replace(
+        "timing = { rounds = 1, requests = 20, warmup = 1 }", slow
+    )
+    suite.write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [COMMAND, "run", suite],
+        cwd=bench.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("timed pass"):
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    artifact = bench.artifact()
+    assert artifact["complete"] is False
+    assert artifact["targets"][0]["scores"] is not None
+
+
+@pytest.mark.parametrize("option", ["--results", "results"])
+def test_unwritable_results_are_2_before_the_run(bench: Bench, option: str) -> None:
+    (bench.folder / "blocked").write_text("a file, not a folder", encoding="utf-8")
+    if option == "--results":
+        done = bench.run("run", "suite.toml", "--results", "blocked")
+    else:
+        done = bench.run("run", bench.suite(MEMORY, head='results = "blocked"'))
+    assert done.returncode == 2, done.stdout
+    assert "results cannot be written here" in done.stderr
+
+
+def test_baseline_is_asked_for_accepted_and_compared(bench: Bench) -> None:
+    rule = '[[rules]]\nkind = "tolerance"\nmetric = "nDCG@10"\ntolerance = 0.01'
+    suite = bench.suite(MEMORY, more=rule)
+    first = bench.run("run", suite)
+    assert first.returncode == 2, first.stdout
+    assert "no baseline for test/memory/lexical/filter" in first.stdout
+    (path,) = bench.folder.glob("results/runs/test/*.json")
+    accepted = bench.run("baseline", "accept", path)
+    assert accepted.returncode == 0, accepted.stderr
+    assert bench.run("run", suite).returncode == 0
+    worse = suite.read_text(encoding="utf-8") + "\n"
+    worse = worse.replace(MEMORY, MEMORY + '\nplace = { analyzer = "standard" }')
+    suite.write_text(worse, encoding="utf-8")
+    refused = bench.run("run", suite)
+    assert refused.returncode == 2, refused.stdout
+    assert "not comparable with the baseline: options" in refused.stdout
+
+
+def test_artifact_is_json_with_a_schema_number(bench: Bench) -> None:
+    bench.run("run", "suite.toml")
+    artifact = bench.artifact()
+    assert artifact["schema"] == 1
+    assert artifact["complete"] is True
+    assert json.dumps(artifact, allow_nan=False)
+
+
+def test_output_never_reads_the_environment_aloud(bench: Bench) -> None:
+    secret = "s3cret-that-must-not-appear"
+    target = (
+        f'adapter = "qdrant"\nmodes = ["lexical"]\nendpoint = "http://127.0.0.1:{free_port()}"\n'
+        'secrets = { api_key = "MY_KEY" }'
+    )
+    done = bench.run("run", bench.suite(target), env={"MY_KEY": secret})
+    everything = done.stdout + done.stderr
+    for path in bench.folder.rglob("*"):
+        everything += path.read_text(encoding="utf-8") if path.is_file() else ""
+    assert done.returncode == 3
+    assert secret not in everything
+
+
+def test_nothing_is_left_running(bench: Bench) -> None:
+    """After a killed run its engines are gone within seconds."""
+    suite = bench.suite('adapter = "pgvector"\nengine = "embedded"')
+    text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 200000")
+    suite.write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [COMMAND, "run", suite],
+        cwd=bench.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdout=subprocess.DEVNULL,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("timed pass"):
+            break
+    children = _descendants(process.pid)
+    assert children
+    process.kill()
+    process.communicate(timeout=30)
+    deadline = monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in children) and monotonic() < deadline:
+        sleep(0.1)
+    assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
+
+
+def _descendants(pid: int) -> list[int]:
+    import psutil
+
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+
+
+def test_version_and_help_are_quick_to_ask() -> None:
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    done = subprocess.run(
+        [COMMAND, "--help"], capture_output=True, text=True, check=True, env=environment
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert imported & {"click"}
+    heavy = {"numpy", "pydantic", "rich", "anyio", "psycopg", "qdrant_client", "elasticsearch"}
+    assert imported & heavy == set()

@@ -1,0 +1,64 @@
+"""A dropped tenant condition in any adapter must end in exit 4; the clean one must not."""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from bench_support import Bench
+from retrieverbench.engines import engine_names, load_engine
+
+MUTANTS = Path(__file__).with_name("mutants")
+NAMES = sorted(
+    {
+        point.name
+        for point in metadata.entry_points(group="retrieverbench.adapters")
+        if point.dist is not None and point.dist.name == "retrieverbench"
+    }
+)
+
+
+def entry(name: str, adapter: str) -> str:
+    """A [[targets]] entry on the adapter's engine, where it has one."""
+    engine = f'engine = "{name}"' if name in engine_names() else ""
+    return f'adapter = "{adapter}"\nname = "{name}"\nrequired = true\n{engine}'
+
+
+def need_engine(name: str) -> None:
+    """Skip, or fail where the engine is required, when it cannot be started here."""
+    reason = load_engine(name).missing() if name in engine_names() else None
+    if reason is None:
+        return
+    if name in os.environ.get("RETRIEVERBENCH_REQUIRE", "").split(","):
+        pytest.fail(f"{name} is required: {reason}")
+    pytest.skip(reason)
+
+
+def test_every_adapter_has_a_mutant() -> None:
+    assert sorted(path.stem for path in MUTANTS.glob("*.py")) == NAMES
+
+
+def test_clean_adapters_pass(bench: Bench) -> None:
+    for name in NAMES:
+        need_engine(name)
+    suite = bench.suite(*(entry(name, name) for name in NAMES))
+    done = bench.run("run", suite)
+    assert done.returncode == 0, done.stdout + done.stderr
+    proofs = {t["target"]["name"]: t["leaks"]["proof"] for t in bench.artifact()["targets"]}
+    assert proofs == dict.fromkeys(NAMES, "clean")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dropped_filter_is_exit_4(bench: Bench, name: str) -> None:
+    need_engine(name)
+    suite = bench.suite(entry(name, f"{MUTANTS / name}.py:Leaky"))
+    done = bench.run("run", suite)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "LEAK (exit 4)" in done.stdout
+    for target in bench.artifact()["targets"]:
+        seen = {finding["seen_in"] for finding in target["leaks"]["findings"]}
+        assert target["leaks"]["proof"] == "leak", target["target"]
+        assert seen == {"quality", "timed", "canary"}, target["target"]

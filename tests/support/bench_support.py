@@ -1,0 +1,55 @@
+"""The command as a process, in a folder with the example set."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COMMAND = Path(sys.executable).with_name("retrieverbench")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A folder with the example set, and the command run in it."""
+
+    folder: Path
+
+    def run(
+        self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout: float = 150
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command here and wait for it."""
+        return subprocess.run(
+            [COMMAND, *arguments],
+            cwd=self.folder,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def suite(self, *targets: str, more: str = "", head: str = "") -> Path:
+        """Write a suite over the example set with these [[targets]] entries."""
+        path = self.folder / "test.toml"
+        entries = "\n".join(f"[[targets]]\n{target}\n" for target in targets)
+        path.write_text(
+            'golden = "golden.v1.jsonl"\ncorpus = "corpus.jsonl"\n'
+            f"timeout = 20.0\n{head}\n"
+            'embedding = { kind = "hashing" }\n'
+            "timing = { rounds = 1, requests = 20, warmup = 1 }\n"
+            f"{entries}\n{more}\n",
+            encoding="utf-8",
+        )
+        return path
+
+    def artifact(self) -> dict[str, Any]:
+        """The newest artifact of this folder."""
+        (path,) = sorted(self.folder.glob("results/runs/*/*.json"))[-1:]
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
