@@ -47,6 +47,7 @@ from retrieverbench_adapters.pgvector.statements import (
     IN_STATEMENT,
     READ_BACK,
     check_vector,
+    checked_tenant,
     copy_row,
     index_statements,
     listed,
@@ -100,7 +101,8 @@ class Pgvector:
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Binary COPY into the table aside; all of them or none."""
         columns = sent_columns(self._settings.dimension)
-        rows = [copy_row(chunk, with_vector="vector" in columns) for chunk in chunks]
+        for chunk in chunks:
+            checked_tenant(chunk.tenant)
         copy_in = SQL("COPY {}.incoming ({}) FROM STDIN (FORMAT BINARY)").format(
             self._schema, listed(columns)
         )
@@ -110,9 +112,8 @@ class Pgvector:
                 connection.cursor() as cursor,
                 cursor.copy(copy_in) as copy,
             ):
-                copy.set_types(list(columns.values()))
-                for row in rows:
-                    await copy.write_row(row)
+                for chunk in chunks:
+                    await copy.write_row(copy_row(chunk, with_vector="vector" in columns))
 
     async def settle(self) -> None:
         """Merge what was put, the latest of each uid; build the indexes; gather statistics."""

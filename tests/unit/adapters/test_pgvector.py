@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import numpy as np
 import psycopg
 import pytest
 
@@ -48,7 +49,9 @@ HOSTILE = [
     "acme/globex", "acme#", "acme|globex", "acme\n", "acme\t", " acme", "acme ", "acme\u00a0",
     "acme\u200b", "Acme", "ACME", "\u0430cme", "\uff41cme", "a" * 63, "a" * 64, "a" * 10_000,
     "1", "01", "1e3", "nan", "null", "NULL", "<->", ":*", "tenant_id:globex", "!!", "&|!()<->",
-    "'\\''", "\\", "foo:*A", "E'\\x27'", "$$acme$$", "\U0001f600", "acme\u202e",
+    "'\\''", "\\", "foo:*A",
+    "a.com/it's", "a.com/'|'policy", "http://a.com/?q='&!(refund)':*",
+    "E'\\x27'", "$$acme$$", "\U0001f600", "acme\u202e",
 ]  # fmt: skip
 
 
@@ -106,8 +109,8 @@ def unchecked(value: object) -> TenantId:
     return tenant
 
 
-def vector(rng: random.Random) -> array[float]:
-    return array("f", (rng.gauss(0, 1) for _ in range(DIMENSION)))
+def vector(rng: random.Random, dimension: int = DIMENSION) -> array[float]:
+    return array("f", (rng.gauss(0, 1) for _ in range(dimension)))
 
 
 def make_chunks(tenant: TenantId, count: int, seed: int = 1, **changes: Any) -> list[Chunk]:
@@ -230,12 +233,25 @@ async def test_hybrid_is_the_reciprocal_rank_fusion_of_both_legs(server: Started
 
 async def test_relaxed_order_is_sorted_again(server: Started) -> None:
     options = {"search": {"iterative_scan": "relaxed_order", "ef_search": 1}}
-    async with loaded(server, make_chunks(ACME, 3_000), options=options) as adapter:
-        for seed in range(10):
-            query = make_query(ACME, k=50, vector=vector(random.Random(seed)))
+    rng = random.Random(8)
+    chunks = [replace(chunk, vector=vector(rng, 32)) for chunk in make_chunks(ACME, 3_000)]
+    async with loaded(server, chunks, options=options, dimension=32) as adapter:
+        unsorted = 0
+        for _ in range(10):
+            query = make_query(ACME, k=50, vector=vector(rng, 32))
+            found = uids(await adapter.search(query))
+            async with adapter._searchers.take() as connection:
+                cursor = await connection.execute(
+                    "SELECT uid FROM rb_test.chunks WHERE tenant = 'acme' "
+                    "ORDER BY vector <=> %s LIMIT 50",
+                    [np.asarray(query.vector)],
+                )
+                as_scanned = [row[0] for row in await cursor.fetchall()]
+            unsorted += found != as_scanned
             scores = [hit.score for hit in (await adapter.search(query)).hits]
-            assert len(scores) == 50
             assert scores == sorted(scores, reverse=True)
+            assert set(found) == set(as_scanned)
+        assert unsorted, "the scan must have something to sort, or this proves nothing"
 
 
 async def test_where_is_anded_and_compares_types_as_json_does(server: Started) -> None:
@@ -401,6 +417,7 @@ async def test_concurrent_tenants_get_their_own(server: Started) -> None:
                 tasks.start_soon(search, number)
         for query, found in zip(queries, together, strict=True):
             assert found == alone[query.tenant, query.mode]
+            assert all(uid.startswith(f"{query.tenant}/") for uid in found)
         connections = await ask(
             server,
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'retrieverbench'",
@@ -515,6 +532,24 @@ async def test_a_cancelled_search_leaves_the_connection_clean(server: Started) -
             with anyio.move_on_after(delay):
                 await adapter.search(make_query(GLOBEX, "hybrid", k=2_000))
             assert await adapter.search(query) == expected
+
+
+async def test_an_open_transaction_never_reaches_the_next_search(server: Started) -> None:
+    async with loaded(server, make_chunks(ACME, 3), concurrency=1) as adapter:
+        async with adapter._searchers.take() as connection:
+            await connection.execute("BEGIN; SET LOCAL work_mem = '1MB'")
+        async with adapter._searchers.take() as connection:
+            cursor = await connection.execute("SHOW work_mem")
+            assert await cursor.fetchone() == ("64MB",)
+
+
+async def test_a_connection_in_use_while_the_place_is_closed_is_closed_after(
+    server: Started,
+) -> None:
+    async with opened(server, concurrency=1) as adapter:
+        async with adapter._searchers.take() as connection:
+            await adapter.close()
+        assert connection.closed
 
 
 async def test_a_timeout_is_told_and_the_next_answer_is_right(server: Started) -> None:
