@@ -46,13 +46,14 @@ def _english() -> Callable[[str], list[Token]]:
 
     stemmer = Stemmer.Stemmer("porter")
 
+    @lru_cache(maxsize=65_536)
+    def term(word: str) -> str:
+        lower = (word[:-2] if word.lower().endswith(_POSSESSIVES) else word).lower()
+        return "" if lower in STOP_WORDS else str(stemmer.stemWord(lower))
+
     def terms(text: str) -> list[Token]:
-        found = []
-        for position, word in enumerate(_words(text)):
-            lower = (word[:-2] if word.lower().endswith(_POSSESSIVES) else word).lower()
-            if lower not in STOP_WORDS:
-                found.append((str(stemmer.stemWord(lower)), position))
-        return found
+        found = ((term(word), position) for position, word in enumerate(_words(text)))
+        return [token for token in found if token[0]]
 
     return terms
 

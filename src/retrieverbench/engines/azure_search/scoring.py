@@ -1,4 +1,4 @@
-"""The service's three scoring rules: BM25 over lossy lengths, cosine, and rank fusion."""
+"""The service's rules for scores: BM25 over lossy lengths, rank fusion, and how they print."""
 
 from __future__ import annotations
 
@@ -46,11 +46,6 @@ def bm25(
     """One term of one field: idf * tf*(k1+1) / (tf + k1*(1 - b + b*L/avgdl))."""
     damping = k1 * (1 - b + b * length / mean_length)
     return idf * frequency * (k1 + 1) / (frequency + damping)
-
-
-def cosine_score(cosine: float) -> float:
-    """1 / (2 - cos): 1/3 for opposite vectors, 1 for equal directions."""
-    return 1.0 / (2.0 - max(-1.0, min(1.0, cosine)))
 
 
 def fuse(lists: Sequence[tuple[float, Sequence[int]]]) -> dict[int, float]:

@@ -12,7 +12,7 @@ from retrieverbench.engines.azure_search.definition import Field
 from retrieverbench.engines.azure_search.matching import Scores, match_text
 from retrieverbench.engines.azure_search.replies import Refusal, invalid_expression
 from retrieverbench.engines.azure_search.request import SearchRequest, VectorQuery, parse_search
-from retrieverbench.engines.azure_search.scoring import cosine_score, float32, fuse, shortest
+from retrieverbench.engines.azure_search.scoring import float32, fuse, shortest
 from retrieverbench.engines.azure_search.store import Document, Index
 from retrieverbench.engines.azure_search.syntax import count_terms, parse_simple
 
@@ -114,11 +114,9 @@ def _vector_scores(index: Index, query: VectorQuery, field: Field) -> Scores:
     vectors = index.vectors(field.name)
     wanted = np.array(query.vector, dtype=np.float32).astype(np.float64)
     length = float(np.linalg.norm(wanted)) or 1.0
-    cosines = vectors.matrix @ (wanted / length)
-    return {
-        number: float32(cosine_score(float(cosine)))
-        for number, cosine in zip(vectors.numbers, cosines, strict=True)
-    }
+    cosines = np.clip(vectors.matrix @ (wanted / length), -1.0, 1.0)
+    scores = (1.0 / (2.0 - cosines)).astype(np.float32)  # 1/3 for opposite vectors, 1 for equal
+    return dict(zip(vectors.numbers, scores.tolist(), strict=True))
 
 
 def _nearest(

@@ -36,6 +36,7 @@ def write_documents(index: Index, body: Any, options: Options) -> Reply:
         )
     checked = [_check(i, action, index.definition) for i, action in enumerate(actions)]
     items = [_apply(index, action, values) for action, values in checked]
+    index.refresh()  # indexing is paid by the writer, not by the next reader
     failed = any(not item["status"] for item in items)
     return as_json(207 if failed else 200, {"value": items})
 
