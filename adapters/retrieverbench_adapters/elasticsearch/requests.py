@@ -160,11 +160,13 @@ def _float32(vector: array[float] | None, owner: str) -> NDArray[np.float32]:
 def batches(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     """Runs of at most `size` bytes; a longer item goes alone."""
     batch: list[bytes] = []
+    filled = 0
     for item in items:
-        if batch and sum(map(len, batch)) + len(item) > size:
+        if batch and filled + len(item) > size:
             yield batch
-            batch = []
+            batch, filled = [], 0
         batch.append(item)
+        filled += len(item)
     if batch:
         yield batch
 

@@ -384,6 +384,13 @@ async def test_long_uids_stay_apart(node: str) -> None:
         assert await _uids(adapter, _query("a", "lexical")) == [chunk.uid for chunk in chunks]
 
 
+def test_batches_are_capped_by_bytes() -> None:
+    """What is longer than the cap goes alone; nothing is lost and the order stays."""
+    items = [b"aaa", b"bbb", b"ccc", b"d" * 9, b"e", b"f"]
+    found = list(requests.batches(items, 6))
+    assert found == [[b"aaa", b"bbb"], [b"ccc"], [b"d" * 9], [b"e", b"f"]]
+
+
 async def test_a_small_batch_size_sends_everything(node: str) -> None:
     async with opened(node, options={"place": {"batch_bytes": 700}}) as adapter:
         await adapter.put([_chunk("a", str(n), "leave policy", n) for n in range(50)])
