@@ -110,8 +110,9 @@ def _evaluate(question: Question, group: _Group) -> None:
         return
     if not rules.grades_below_level:
         grades = {chunk: grades[chunk] for chunk in relevant}
-    ids = arrange(question.answer, rules)
-    case = see(ids, grades, relevant, repeats=rules.repeats == "counted")
+    answer = arrange(question.answer, rules)
+    repeats = rules.repeats == "counted"
+    case = see(answer.ids, grades, relevant, places=answer.places, repeats=repeats)
     for numbers, function, k in group.functions:
         value = function(case, k, rules)
         numbers[question.id] = value if rules.digits is None else _rounded(value, rules.digits)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import eq, ge, gt
 
 from retrieverbench.errors import InputError
@@ -20,11 +20,12 @@ class Listing:
 
     `finite` is False for a NaN or infinite score. `ordered` is False when a score is
     larger than the one before it. `repeated` counts ids after their first occurrence.
-    `tied` is True when neighbouring scores are equal.
+    `tied` is True when neighbouring scores are equal. `places` are the ids' first positions.
     """
 
     ids: Sequence[str] = ()
     scores: Sequence[float] = ()
+    places: Mapping[str, int] = field(default_factory=dict)
     finite: bool = True
     ordered: bool = True
     repeated: int = 0
@@ -34,14 +35,15 @@ class Listing:
 def read_list(hits: Hits) -> Listing:
     """Look at a list without changing it.
 
-    >>> read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
-    Listing(ids=('a', 'b', 'a'), scores=(2.0, 1.0, 1.0), finite=True, ordered=True, \
-repeated=1, tied=True)
+    >>> listing = read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
+    >>> listing.places, listing.ordered, listing.repeated, listing.tied
+    ({'a': 1, 'b': 2}, True, 1, True)
     """
     if not hits:
         return Listing()
-    ids, scores = zip(*hits, strict=True)
-    listing = Listing(ids, scores, repeated=len(ids) - len(set(ids)))
+    ids, scores = [chunk for chunk, _ in hits], [score for _, score in hits]
+    places = first_places(ids)
+    listing = Listing(ids, scores, places, repeated=len(ids) - len(places))
     falling = all(map(gt, scores, scores[1:]))  # strictly: no NaN inside, infinite at the ends
     if falling and math.isfinite(scores[0]) and math.isfinite(scores[-1]):
         return listing
@@ -51,8 +53,17 @@ repeated=1, tied=True)
     return listing
 
 
-def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
-    """The ids in the order in which a convention reads the list.
+def first_places(ids: Sequence[str]) -> dict[str, int]:
+    """Where each id stands first, counted from 1.
+
+    >>> first_places("aba") == {"a": 1, "b": 2}
+    True
+    """
+    return dict(zip(reversed(ids), range(len(ids), 0, -1), strict=True))
+
+
+def arrange(listing: Listing, rules: Rules) -> Listing:
+    """The list as a convention reads it.
 
     Raises InputError where the convention's system stops: at a repeated id, at a score
     that is no finite number, at white space in an id.
@@ -66,10 +77,11 @@ def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
     if rules.blanks_in_ids_stop and any(len(chunk.split()) != 1 for chunk in ids):
         raise InputError("run: an id holds white space, where its system stops")
     if rules.order == "list":
-        return ids
+        return listing
     if not listing.finite:
         raise InputError("run: a score is NaN or infinite and cannot be sorted")
-    return _sorted(ids, scores, rules.order)
+    ids = _sorted(ids, scores, rules.order)
+    return Listing(ids, places=first_places(ids))
 
 
 def _sorted(ids: Sequence[str], scores: Sequence[float], order: Order) -> list[str]:

@@ -11,10 +11,10 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
+from retrieverbench.metrics.lists import first_places
 
 UNCUT = sys.maxsize
 _LOG2 = (math.nan, *(math.log2(position + 1) for position in range(1, 1001)))
@@ -43,27 +43,30 @@ def see(
     grades: Mapping[str, float],
     relevant: Collection[str] | None = None,
     *,
+    places: Mapping[str, int] | None = None,
     repeats: bool = False,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
     `relevant`, the binary view, is a part of the graded ones; None means every grade > 0.
+    `places` are the first positions of the ids if they are known already.
 
     >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
     Ranking(returned=4, relevant=[3], total=1, judged=[2, 3], grades=[1, 3], ideal=[3, 1])
     """
     if relevant is None:
         relevant = {chunk for chunk, grade in grades.items() if grade > 0}
-    judged = list(compress(count(1), map(grades.__contains__, ids)))
-    if not repeats and len({ids[position - 1] for position in judged}) < len(judged):
-        first = {ids[position - 1]: position for position in reversed(judged)}
-        judged = sorted(first.values())
+    if repeats:
+        found = [(place, chunk) for place, chunk in enumerate(ids, 1) if chunk in grades]
+    else:
+        known = first_places(ids) if places is None else places
+        found = sorted([(known[chunk], chunk) for chunk in grades if chunk in known])
     return Ranking(
         len(ids),
-        [position for position in judged if ids[position - 1] in relevant],
+        [place for place, chunk in found if chunk in relevant],
         len(relevant),
-        judged,
-        [grades[ids[position - 1]] for position in judged],
+        [place for place, _ in found],
+        [grades[chunk] for _, chunk in found],
         sorted(grades.values(), reverse=True),
     )
 

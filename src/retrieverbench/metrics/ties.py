@@ -9,6 +9,7 @@ from itertools import groupby
 from retrieverbench.metrics.conventions import Convention
 from retrieverbench.metrics.declarations import METRICS, Metric
 from retrieverbench.metrics.evaluate import Question, evaluate
+from retrieverbench.metrics.lists import first_places
 
 Ranges = dict[Metric, dict[str, tuple[float, float]]]
 
@@ -49,7 +50,8 @@ def _reordered(question: Question, metric: Metric, level: int, *, best: bool) ->
     ids: list[str] = []
     for _, group in groupby(hits, key=lambda hit: hit[1]):
         ids += sorted((chunk for chunk, _ in group), key=gain, reverse=best)
-    return replace(question, answer=replace(question.answer, ids=ids))
+    answer = replace(question.answer, ids=ids, places=first_places(ids))
+    return replace(question, answer=answer)
 
 
 def _gain(question: Question, metric: Metric, level: int) -> Callable[[str], float]:
