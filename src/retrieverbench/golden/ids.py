@@ -6,9 +6,10 @@ import difflib
 import json
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Collection, Iterable
 
-from retrieverbench.golden.faults import Faults, quote
+from retrieverbench.golden.faults import LIMIT, Faults, quote
 from retrieverbench.golden.fields import Record
 
 _PLACEHOLDER = re.compile(
@@ -20,7 +21,7 @@ _POSITIONAL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DIGITS = re.compile(r"\d+")
-_MAX_COMPARED = 2000
+_COMPARED = 25
 
 
 def edge_fault(value: str) -> str | None:
@@ -111,29 +112,39 @@ class Names:
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = known
-        self._by_key: dict[str, str] | None = None
+        self._by_key: dict[str, str] = {}
+        self._forward: list[str] = []
+        self._backward: list[str] = []
+        self._asked = 0
 
     def closest(self, name: str) -> str | None:
         """The most similar known name, None if none is similar.
 
-        A name that is the same but for case, padding zeros or punctuation is found first
-        and at any size; spelling distance is tried among names of about the same length
-        and with the same beginning or end.
+        A name that is the same but for case, padding zeros or punctuation is found first;
+        then the smallest difference in spelling among those that share most of its
+        beginning or of its end. After as many questions as messages are printed the answer
+        is None, so that a file whose every label is wrong is refused quickly.
         """
-        if self._by_key is None:
+        self._asked += 1
+        if self._asked > LIMIT:
+            return None
+        if not self._by_key:
             self._by_key = {_loose(k): k for k in self._known}
+            self._forward = sorted(self._known)
+            self._backward = sorted(k[::-1] for k in self._known)
         same = self._by_key.get(_loose(name))
         if same is not None:
             return same
-        near = [k for k in self._known if _is_near(k, name)]
-        found = difflib.get_close_matches(name, near[:_MAX_COMPARED], n=1, cutoff=0.75)
+        near = _neighbours(self._forward, name)
+        near += [k[::-1] for k in _neighbours(self._backward, name[::-1])]
+        found = difflib.get_close_matches(name, near, n=1, cutoff=0.75)
         return found[0] if found else None
 
 
-def _is_near(known: str, name: str) -> bool:
-    if abs(len(known) - len(name)) > 3:
-        return False
-    return known[:3] == name[:3] or known[-3:] == name[-3:]
+def _neighbours(names: list[str], name: str) -> list[str]:
+    """The names around the place of `name` in sorted order: they begin most like it."""
+    place = bisect_left(names, name)
+    return names[max(0, place - _COMPARED) : place + _COMPARED]
 
 
 def _loose(value: str) -> str:

@@ -134,8 +134,8 @@ def _vector(record: Record, name: str, value: object, dimension: int | None) -> 
         record.error("G42", f"{name}: {len(value)} numbers, the model gives {dimension}")
         return None
     vector = _float32(value)
-    wrong = next((i for i, x in enumerate(vector) if not math.isfinite(x)), None)
-    if wrong is not None:
+    if not math.isfinite(sum(vector)):
+        wrong = next(i for i, x in enumerate(vector) if not math.isfinite(x))
         record.error(
             "G42", f"{name}: number {wrong} is {value[wrong]}, not a finite float32; {_MAKE_ANEW}"
         )

@@ -82,3 +82,8 @@ def test_the_closest_name(wrong: str, known: str) -> None:
 
 def test_no_name_is_close() -> None:
     assert Names(["CACM-0861"]).closest("invoice") is None
+
+
+def test_only_as_many_names_are_suggested_as_are_printed() -> None:
+    names = Names(["CACM-0861"])
+    assert [names.closest("CACM-861") for _ in range(101)] == ["CACM-0861"] * 100 + [None]
