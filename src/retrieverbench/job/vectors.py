@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +55,11 @@ async def embed_set(
     if settings.kind != "shipped" and any(chunk.vector is not None for chunk in corpus.chunks):
         await probe_embedder(corpus, embedder)
     cache = VectorCache(Path(settings.cache)) if settings.cache else VectorCache()
-    advance = _summing(on_progress)
-    embedded = await embed_corpus(corpus, embedder, cache, advance)
-    vectors = await embed_queries(list(questions.values()), embedder, cache, advance)
+    embedded = await embed_corpus(corpus, embedder, cache, on_progress)
+    before = len(corpus.chunks)
+    vectors = await embed_queries(
+        list(questions.values()), embedder, cache, lambda done: on_progress(before + done)
+    )
     return Embedded(
         embedded,
         dict(zip(questions, vectors, strict=True)),
@@ -83,15 +85,3 @@ def _secrets(
             )
         secrets[str(name)] = Secret(value)
     return secrets
-
-
-def _summing(advance: Advance) -> Callable[[int], None]:
-    """From "so many more" to "so many in all"."""
-    done = 0
-
-    def add(more: int) -> None:
-        nonlocal done
-        done += more
-        advance(done)
-
-    return add
