@@ -245,7 +245,7 @@ async def _last_pid(supervisor: Process, order: Mapping[str, Any]) -> int:
 
 async def _stop(supervisor: Process, grace: float) -> None:
     assert supervisor.stdin is not None
-    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         await supervisor.stdin.send(b"stop\n")
     with anyio.move_on_after(grace + 15):
         await supervisor.wait()
