@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date, time
 from typing import Any, TypeVar
 
 from retrieverbench.errors import InputError
@@ -33,17 +35,25 @@ def parse_options(
 
     `where` names the place for messages (`target 'pg': options.search`); `lines` gives the
     line of a key path in a file, and then `where` is the file. Raises InputError with one
-    fault per line: place, field, value, what is expected.
+    fault per line: place, field, value, what is expected. Values that are tables or lists
+    are not shown: they may hold an address with a password in it.
     """
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
     # Strict validation of JSON takes objects for dataclasses and lists for tuples, and yet
     # never "1" for 1; of Python objects it takes neither.
     adapter: TypeAdapter[T] = TypeAdapter(
-        with_config(ConfigDict(extra="forbid", strict=True))(cls),
+        with_config(ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))(cls),
     )
+    foreign = [
+        f"{_place(where, path, lines)}: {value!s:.80} is {_kind(value)}; {_REMEDY[_kind(value)]}"
+        for path, value in _leaves(raw, ())
+        if _kind(value) in _REMEDY
+    ]
+    if foreign:
+        raise InputError(*foreign)
     try:
-        return adapter.validate_json(json.dumps(raw, default=str))
+        return adapter.validate_json(json.dumps(raw))
     except ValidationError as error:
         faults = (
             _fault(cls, detail, _place(where, detail["loc"], lines)) for detail in error.errors()
@@ -52,12 +62,49 @@ def parse_options(
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` for the closest known name, else the list of known names."""
-    names = sorted(known)
+    """`did you mean 'x'?` for the closest known name, else the list of known names."""
+    names = sorted(filter(None, known))
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names) or 'none'}"
+
+
+_REMEDY = {
+    "a date": "write it as text, in quotes",
+    "not a finite number": "write a number",
+    "no plain value": "use text, numbers, true, false, lists and tables",
+}
+
+
+def _kind(value: object) -> str:
+    """What a value is, as messages say it."""
+    if isinstance(value, float):
+        return "a number" if math.isfinite(value) else "not a finite number"
+    if isinstance(value, date | time):
+        return "a date"
+    known = {
+        bool: "true or false",
+        int: "a number",
+        str: "text",
+        type(None): "nothing",
+        dict: "a table",
+        list: "a list",
+        tuple: "a list",
+    }
+    return known.get(type(value), "no plain value")
+
+
+def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
+    """Every value that holds no others, with its key path."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, (*path, str(key)))
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _leaves(part, (*path, number))
+    else:
+        yield path, value
 
 
 def _place(where: str, location: Path, lines: Mapping[Path, int] | None) -> str:
@@ -83,8 +130,10 @@ def _fault(cls: type, detail: Any, place: str) -> str:
         return (
             f"{place}: {detail['input']!r:.80} is unknown; {nearest(str(detail['input']), known)}"
         )
+    value = detail["input"]
+    shown = _kind(value) if isinstance(value, dict | list) else f"{value!r:.80}"
     message = str(detail["msg"])
-    return f"{place}: {detail['input']!r:.80} is wrong; {message[0].lower()}{message[1:]}"
+    return f"{place}: {shown} is wrong; {message[0].lower()}{message[1:]}"
 
 
 def _known_keys(cls: type, path: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from retrieverbench.gate.compare import differences
 from retrieverbench.gate.judge import judge
+from retrieverbench.gate.leaking import leak_of
 from retrieverbench.gate.rules import rule_faults
 
-__all__ = ["differences", "judge", "rule_faults"]
+__all__ = ["differences", "judge", "leak_of", "rule_faults"]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from retrieverbench.model import Artifact, Baseline, TargetResult
 
-UNVERSIONED = "unversioned"
+SHOWN = 12
+"""How much of a checksum a message shows; the whole is compared."""
 
 
 def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) -> list[str]:
     """One line per field that must be equal and is not, with both values; [] if comparable."""
     return [
-        f"{field}: baseline {then!r}, this run {now!r}"
+        f"{field}: baseline {_shown(field, then)}, this run {_shown(field, now)}"
         for field, then, now in _fields(result, artifact, baseline)
-        if then != now
+        if _plain(then) != _plain(now)
     ]
 
 
@@ -24,32 +26,41 @@ def _fields(
     golden = artifact.golden
     target = result.target
     scores = result.scores
+    backend = result.backend
+    yield "suite", baseline.suite, artifact.suite
+    yield "target", baseline.target.label, target.label
     yield "golden set", baseline.golden, golden.name
     yield "golden set version", baseline.golden_version, golden.version
-    yield "golden set sha256", baseline.golden_sha256[:12], golden.sha256[:12]
-    yield "corpus sha256", baseline.corpus_sha256[:12], golden.corpus_sha256[:12]
+    yield "golden set sha256", baseline.golden_sha256, golden.sha256
+    yield "corpus sha256", baseline.corpus_sha256, golden.corpus_sha256
     yield "relevance level", baseline.relevance_level, golden.relevance_level
-    yield "versions", dict(baseline.versions), dict(golden.versions)
+    yield "versions", baseline.versions, golden.versions
     if target.mode != "lexical":
-        yield "embedding", dict(baseline.embedding), dict(artifact.embedding)
+        yield "embedding", baseline.embedding, artifact.embedding
     yield "adapter", baseline.target.adapter, target.adapter
-    yield "mode", baseline.target.mode, target.mode
-    yield "layout", baseline.target.layout, target.layout
-    yield "options", _plain(baseline.target.options), _plain(target.options)
+    yield "options", _filled(baseline.target.options), _filled(target.options)
     yield "fidelity", baseline.fidelity, result.fidelity
     yield "depth", baseline.depth, result.depth
     yield "cache", baseline.cache, artifact.cache
-    yield (
-        "server version",
-        baseline.server_version,
-        result.backend and result.backend.server_version,
-    )
-    yield "convention", baseline.convention, scores and scores.convention
+    yield "server version", baseline.server_version, backend.server_version if backend else ""
+    yield "convention", baseline.convention, scores.convention if scores else None
     yield "cases", sorted(baseline.cases), sorted(case.case_id for case in result.results)
 
 
-def _plain(options: object) -> object:
-    """Options as JSON would hold them, so that tuples and lists do not differ."""
-    if hasattr(options, "items"):
-        return {key: _plain(value) for key, value in options.items() if value not in ({}, ())}
-    return list(options) if isinstance(options, tuple) else options
+def _filled(options: object) -> object:
+    """Options without empty groups, which say nothing."""
+    plain = _plain(options)
+    return {k: v for k, v in plain.items() if v} if isinstance(plain, dict) else plain
+
+
+def _plain(value: object) -> object:
+    """As JSON would hold it, so that tuples and lists, and kinds of mappings, do not differ."""
+    return json.loads(json.dumps(value, default=dict, sort_keys=True))
+
+
+def _shown(field: str, value: object) -> str:
+    if field == "cases" and isinstance(value, list):
+        return f"{len(value)} cases"
+    if field.endswith("sha256"):
+        return f"{value:.{SHOWN}}…"
+    return repr(_plain(value))

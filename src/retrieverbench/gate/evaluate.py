@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from retrieverbench.gate.against import baseline_mean
 from retrieverbench.gate.compare import differences
-from retrieverbench.gate.rules import canonical
-from retrieverbench.metrics import lower_is_better
-from retrieverbench.model import Artifact, Baseline, Rule, RuleResult, Scores, TargetResult, Word
+from retrieverbench.gate.rules import own_faults
+from retrieverbench.gate.subjects import (
+    canonical,
+    counter_value,
+    full_name,
+    is_counter,
+    is_lower_better,
+)
+from retrieverbench.model import (
+    Artifact,
+    Baseline,
+    Mean,
+    Rule,
+    RuleResult,
+    Scores,
+    TargetResult,
+    Word,
+)
 
 GUARD = 1e-9
 """Comparisons of points favour passing by this much, and round nothing."""
 
 MIN_SLICE = 5
+"""A slice of fewer cases cannot carry a rule."""
+
 DEFAULT_COUNTERS: Mapping[str, float] = {
     "errors": 0,
     "missing": 0,
     "out_of_order": 0,
     "duplicates": 0,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The whole set or one slice of it; `cases` is None for the whole."""
+
+    n: int
+    means: Mapping[str, Mean]
+    counters: Mapping[str, float | None]
+    cases: Collection[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +60,51 @@ class _Observed:
 def evaluate(
     rule: Rule, result: TargetResult, artifact: Artifact, baselines: Mapping[str, Baseline]
 ) -> RuleResult:
-    """Evaluate `rule` on a target that was measured."""
+    """Evaluate `rule` on one target; a rule that makes no sense is refused."""
+    faults = list(own_faults(rule))
+    if faults:
+        return _result(rule, result, "refused", "; ".join(faults))
     scores = result.scores
     if scores is None:
         return _result(rule, result, "not measured", result.failure or "nothing was measured")
-    if rule.kind == "counter":
-        return _counter(rule, result, scores)
     if rule.kind == "must_pass":
         return _must_pass(rule, result, scores, artifact)
-    observed = _observe(rule, scores)
+    part = _part(rule, scores)
+    if isinstance(part, str):
+        return _result(rule, result, "refused", part)
+    observed = _observe(rule, scores, part)
     if observed.value is None:
         return _result(rule, result, "fail", observed.reason, observed=observed)
-    if rule.kind in {"minimum", "maximum"}:
+    if rule.kind in {"minimum", "maximum", "counter"}:
         return _bound(rule, result, observed)
-    return _against_baseline(rule, result, observed, artifact, baselines)
+    return _against_baseline(rule, result, observed, part, artifact, baselines)
 
 
-def _observe(rule: Rule, scores: Scores) -> _Observed:
-    name = canonical(rule)
-    means = scores.means
-    if rule.slice:
-        field, value = next(iter(rule.slice.items()))
-        found = [s for s in scores.slices if s.field == field and s.value == value]
-        if not found or found[0].n < MIN_SLICE:
-            size = found[0].n if found else 0
-            return _Observed(
-                None, size, f"slice {field}={value} has {size} cases; needs {MIN_SLICE}"
-            )
-        means = found[0].means
-    mean = means.get(name)
+def _part(rule: Rule, scores: Scores) -> _Part | str:
+    """What the rule looks at, or why that cannot carry a rule."""
+    if not rule.slice:
+        n = int(scores.counters.get("cases") or 0)
+        return _Part(n, scores.means, scores.counters, None)
+    field, value = next(iter(rule.slice.items()))
+    for found in scores.slices:
+        if found.field == field and found.value == value:
+            if found.n < MIN_SLICE:
+                return f"slice {field}={value} has {found.n} cases; a rule needs {MIN_SLICE}"
+            return _Part(found.n, found.means, found.counters, found.cases)
+    known = [part.value for part in scores.slices if part.field == field]
+    return f"slice {field}={value} has no cases; known: {', '.join(known) or 'none'}"
+
+
+def _observe(rule: Rule, scores: Scores, part: _Part) -> _Observed:
+    name = canonical(rule.metric or rule.counter or "")
+    if is_counter(name):
+        try:
+            value = counter_value(name, scores, part.counters)
+        except KeyError:
+            return _Observed(None, part.n, f"{name} is not among the counters")
+        reason = f"{name} is undefined: no case could show it" if value is None else ""
+        return _Observed(value, part.n, reason)
+    mean = part.means.get(full_name(name, scores))
     if mean is None:
         return _Observed(None, 0, f"{name} is not among the scores")
     if mean.value is None:
@@ -74,18 +117,21 @@ def _bound(rule: Rule, result: TargetResult, observed: _Observed) -> RuleResult:
     value = observed.value
     assert limit is not None
     assert value is not None
-    holds = value >= limit - GUARD if rule.kind == "minimum" else value <= limit + GUARD
-    sign = "<" if rule.kind == "minimum" else ">"
-    reason = "" if holds else f"{value:.4f} {sign} {limit:g}"
-    return _result(
-        rule, result, "pass" if holds else "fail", reason, observed=observed, limit=limit
-    )
+    below = rule.kind == "minimum"
+    holds = value >= limit - GUARD if below else value <= limit + GUARD
+    subject = rule.metric or rule.counter or ""
+    reason = f"{subject} {value:.6g} {'<' if below else '>'} {limit:g}"
+    if rule.kind == "counter":
+        reason += _first_failure(subject, result)
+    word: Word = "pass" if holds else "fail"
+    return _result(rule, result, word, "" if holds else reason, observed=observed, limit=limit)
 
 
 def _against_baseline(
     rule: Rule,
     result: TargetResult,
     observed: _Observed,
+    part: _Part,
     artifact: Artifact,
     baselines: Mapping[str, Baseline],
 ) -> RuleResult:
@@ -99,80 +145,71 @@ def _against_baseline(
         return _result(rule, result, "refused", reason, observed=observed)
     differing = differences(result, artifact, baseline)
     if differing:
-        reason = f"not comparable with the baseline: {'; '.join(differing)}"
+        reason = (
+            f"not comparable with the baseline: {'; '.join(differing)}; "
+            "review the report and accept a run that is"
+        )
         return _result(rule, result, "refused", reason, observed=observed)
-    then = _baseline_mean(baseline, canonical(rule))
-    if then is None:
-        reason = f"the baseline holds no {canonical(rule)}; accept a run that does"
-        return _result(rule, result, "refused", reason, observed=observed)
+    name = canonical(rule.metric or "")
+    then = baseline_mean(name, baseline, result, part.cases)
+    if isinstance(then, str):
+        return _result(rule, result, "refused", then, observed=observed)
+    return _no_worse(rule, result, observed, then)
+
+
+def _no_worse(rule: Rule, result: TargetResult, observed: _Observed, then: float) -> RuleResult:
     tolerance = rule.tolerance or 0.0
     value = observed.value
     assert value is not None
-    sign = -1.0 if lower_is_better(canonical(rule)) else 1.0
+    sign = -1.0 if is_lower_better(canonical(rule.metric or "")) else 1.0
     holds = sign * (value - then) >= -tolerance - GUARD
-    reason = "" if holds else f"{value:.4f} against baseline {then:.4f}, tolerance {tolerance:g}"
+    reason = f"{rule.metric} {value:.6g}, baseline {then:.6g}, tolerance {tolerance:g}"
     return _result(
         rule,
         result,
         "pass" if holds else "fail",
-        reason,
+        "" if holds else reason,
         observed=observed,
         limit=then - sign * tolerance,
         baseline=then,
     )
 
 
-def _baseline_mean(baseline: Baseline, metric: str) -> float | None:
-    """Recomputed from the per-case values with a correctly rounded sum, failures as 0."""
-    values = []
-    for case in baseline.cases.values():
-        value = case.values.get(metric)
-        if value is not None:
-            values.append(value)
-    return math.fsum(values) / len(values) if values else None
-
-
-def _counter(rule: Rule, result: TargetResult, scores: Scores) -> RuleResult:
-    name = rule.counter or ""
-    value = scores.counters.get(name)
-    limit = rule.value if rule.value is not None else 0.0
-    if name not in scores.counters:
-        return _result(rule, result, "fail", f"{name} is not among the counters")
-    if value is None:
-        return _result(rule, result, "not measured", f"{name} is undefined here", limit=limit)
-    holds = value <= limit + GUARD
-    reason = "" if holds else f"{name} {value:g} > {limit:g}{_first_failure(name, result)}"
-    observed = _Observed(value, len(result.results))
-    return _result(
-        rule, result, "pass" if holds else "fail", reason, observed=observed, limit=limit
-    )
-
-
 def _first_failure(counter: str, result: TargetResult) -> str:
     """The first unanswered case in the backend's own words, for the counters of failures."""
     failed = [case for case in result.results if case.status != "ok"]
-    if counter not in {"errors", "missing"} or not failed:
+    if counter.partition(":")[0] not in {"errors", "missing"} or not failed:
         return ""
-    return f"; first: case {failed[0].case_id!r}: {failed[0].code}: {failed[0].message}"
+    first = failed[0]
+    return f"; first: case {first.case_id!r}: {first.code or first.status}: {first.message or ''}"
 
 
 def _must_pass(rule: Rule, result: TargetResult, scores: Scores, artifact: Artifact) -> RuleResult:
-    name = f"hit@{result.depth}"
-    values = scores.cases.get(name, {})
-    missed = [case for case in artifact.golden.must_pass if not _hit(values.get(case))]
-    reason = f"missed at {result.depth}: {', '.join(missed[:10])}" if missed else ""
+    marked = artifact.golden.must_pass
+    if not marked:
+        return _result(rule, result, "refused", "no case of the golden set is marked must_pass")
+    values = scores.cases.get(full_name(f"hit@{result.depth}", scores))
+    if values is None:
+        return _result(rule, result, "fail", f"hit@{result.depth} is not among the scores")
+    silent = {case.case_id for case in result.results if case.status == "ok" and not case.hits}
+    broken = []
+    for case in marked:
+        value = values.get(case)
+        if value is not None and value.reason == "unanswerable":
+            answered = case not in silent
+            broken += [f"{case} (answered although unanswerable)"] if answered else []
+        elif value is None or value.value != 1.0:
+            why = value.reason if value else "missing"
+            broken.append(f"{case} ({why or 'missed'})")
+    more = f" and {len(broken) - 10} more" if len(broken) > 10 else ""
     return _result(
         rule,
         result,
-        "fail" if missed else "pass",
-        reason,
-        observed=_Observed(float(len(missed)), len(artifact.golden.must_pass)),
+        "fail" if broken else "pass",
+        f"at {result.depth}: {', '.join(broken[:10])}{more}" if broken else "",
+        observed=_Observed(float(len(broken)), len(marked)),
         limit=0.0,
     )
-
-
-def _hit(value: object) -> bool:
-    return getattr(value, "value", None) == 1.0
 
 
 def _result(
@@ -191,7 +228,7 @@ def _result(
         target=result.target.label,
         word=word,
         reason=reason,
-        metric=rule.metric and canonical(rule),
+        metric=rule.metric,
         counter=rule.counter,
         observed=observed.value if observed else None,
         limit=limit,

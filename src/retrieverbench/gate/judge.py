@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
+from retrieverbench.gate.leaking import leak_of
 from retrieverbench.gate.rules import applies_to
 from retrieverbench.model import (
     Artifact,
     Baseline,
-    LeakCheck,
     Rule,
     RuleResult,
+    Target,
     TargetResult,
     Verdict,
     Word,
 )
 
 PASSED, FAILED, REFUSED, BACKEND, LEAK, NOTHING = 0, 1, 2, 3, 4, 5
+_ORDER = {LEAK: 0, REFUSED: 1, BACKEND: 2, FAILED: 3, NOTHING: 4, PASSED: 5}
 _HARMLESS = frozenset({"wrong_count", "tenant_violation"})
 """Codes of timed requests that are judged elsewhere: underfill by its rate, leaks as leaks."""
+
+Reason = tuple[int, Word, str]
+"""Exit code, word, text."""
 
 
 def judge(
@@ -38,87 +43,73 @@ def judge(
     reasons name every kind that occurred. `baselines` are by target label.
     """
     results = _evaluate_all(artifact, rules, baselines)
-    found: list[tuple[int, Word, str]] = [
-        *_leaks(artifact),
-        *_refusals(results),
+    found: list[Reason] = [
+        *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
+        *_of_rules(results),
         *_backend_failures(artifact),
-        *_failures(results),
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
     ]
-    order = {LEAK: 0, REFUSED: 1, BACKEND: 2, FAILED: 3, NOTHING: 4, PASSED: 5}
-    found.sort(key=lambda entry: order[entry[0]])
+    found.sort(key=lambda reason: _ORDER[reason[0]])
     exit_code, word = (found[0][0], found[0][1]) if found else (PASSED, "pass")
-    return Verdict(word, exit_code, tuple(text for _code, _word, text in found), tuple(results))
+    if exit_code == PASSED:
+        word = "inconclusive" if any(w == "inconclusive" for _, w, _ in found) else "pass"
+    return Verdict(
+        word,
+        exit_code,
+        tuple(f"{word}: {text}" for _code, word, text in found),
+        tuple(results),
+        tuple(dict.fromkeys(word for _code, word, _text in found)),
+    )
 
 
 def _evaluate_all(
     artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
 ) -> list[RuleResult]:
-    given = [*rules, *_always_on(artifact, rules)]
     return [
         evaluate(rule, result, artifact, baselines)
         for result in artifact.targets
-        for rule in given
+        for rule in [*rules, *_always_on(artifact, rules, result.target)]
         if applies_to(rule, result.target)
     ]
 
 
-def _always_on(artifact: Artifact, rules: Sequence[Rule]) -> list[Rule]:
-    """Counters at 0 unless a rule of the suite says otherwise; must_pass if a case is marked."""
-    named = {rule.counter for rule in rules if rule.kind == "counter"}
-    extra = [
-        Rule(kind="counter", name=f"counter {name}", counter=name, value=limit)
-        for name, limit in DEFAULT_COUNTERS.items()
-        if name not in named
-    ]
-    if artifact.golden.must_pass and not any(rule.kind == "must_pass" for rule in rules):
-        extra.append(Rule(kind="must_pass", name="must_pass"))
-    return extra
+def _always_on(artifact: Artifact, rules: Sequence[Rule], target: Target) -> Iterator[Rule]:
+    """Counters at 0 and must_pass, unless a rule for this target as a whole says otherwise."""
+    own = [rule for rule in rules if applies_to(rule, target) and not rule.slice]
+    named = {rule.counter for rule in own if rule.kind == "counter"}
+    for name, limit in DEFAULT_COUNTERS.items():
+        if name not in named:
+            yield Rule(kind="counter", name=f"counter {name}", counter=name, value=limit)
+    if artifact.golden.must_pass and not any(rule.kind == "must_pass" for rule in own):
+        yield Rule(kind="must_pass", name="must_pass")
 
 
-def _leaks(artifact: Artifact) -> list[tuple[int, Word, str]]:
-    return [
-        (LEAK, "leak", _leak_text(result.target.label, result.leaks))
-        for result in artifact.targets
-        if result.leaks is not None and result.leaks.proof == "leak"
-    ]
+def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
+    """Rules that say no or make no sense; unanswered cases are the backend's failure."""
+    for result in results:
+        text = f"{result.rule} on {result.target}: {result.reason}"
+        if result.word == "refused":
+            yield REFUSED, "refused", text
+        elif result.word == "fail":
+            of_backend = (result.counter or "").partition(":")[0] in {"errors", "missing"}
+            yield BACKEND if of_backend else FAILED, "fail", text
 
 
-def _leak_text(label: str, leaks: LeakCheck) -> str:
-    first = leaks.findings[0]
-    owner = f"belongs to {first.owner!r}" if first.owner else "is in no ledger"
-    return (
-        f"{label}: {leaks.foreign} foreign and {leaks.unknown} unknown chunks; first: case "
-        f"{first.case_id!r} of {first.tenant!r} got {first.uid!r} at rank {first.rank}, "
-        f"which {owner}"
-    )
-
-
-def _refusals(results: Sequence[RuleResult]) -> list[tuple[int, Word, str]]:
-    texts = dict.fromkeys(
-        f"{result.rule} on {result.target}: {result.reason}"
-        for result in results
-        if result.word == "refused"
-    )
-    return [(REFUSED, "refused", text) for text in texts]
-
-
-def _backend_failures(artifact: Artifact) -> list[tuple[int, Word, str]]:
-    reasons: list[tuple[int, Word, str]] = []
+def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
     for result in artifact.targets:
-        if result.failure_kind == "failed" or (result.failure_kind and result.required):
-            why = "required and not measured" if result.failure_kind == "absent" else "failed"
-            reasons.append(
-                (BACKEND, "not measured", f"{result.target.label}: {why}: {result.failure}")
-            )
-        reasons += [(BACKEND, "not measured", text) for text in _failed_requests(result)]
-    return reasons
+        label = result.target.label
+        if result.scores is None:
+            is_absent = result.failure_kind == "absent"
+            code = PASSED if is_absent and not result.required else BACKEND
+            need = "required and " if result.required else ""
+            why = f"{need}{'not measured' if is_absent else 'failed'}"
+            yield code, "not measured", f"{label}: {why}: {result.failure or 'no reason given'}"
+        yield from ((BACKEND, "not measured", text) for text in _failed_requests(result))
 
 
-def _failed_requests(result: TargetResult) -> list[str]:
+def _failed_requests(result: TargetResult) -> Iterator[str]:
     """Timed requests that a measured target did not answer, and settings that moved."""
-    texts = []
     errors = {
         code: count
         for code, count in (result.timings.errors if result.timings else {}).items()
@@ -126,40 +117,40 @@ def _failed_requests(result: TargetResult) -> list[str]:
     }
     if errors:
         words = ", ".join(f"{count} {code}" for code, count in errors.items())
-        texts.append(f"{result.target.label}: timed requests failed: {words}")
+        yield f"{result.target.label}: timed requests failed: {words}"
     if result.backend is not None and result.backend.settings_changed:
         changes = "; ".join(result.backend.settings_changed)
-        texts.append(f"{result.target.label}: settings changed during the run: {changes}")
-    return texts
+        yield f"{result.target.label}: settings changed during the run: {changes}"
 
 
-def _failures(results: Sequence[RuleResult]) -> list[tuple[int, Word, str]]:
-    """Rules that say no; unanswered cases are the backend's failure, not the quality's."""
-    return [
-        (
-            BACKEND if result.counter in {"errors", "missing"} else FAILED,
-            "fail",
-            f"{result.rule} on {result.target}: {result.reason}",
-        )
-        for result in results
-        if result.word == "fail"
-    ]
+def _nothing_valid(artifact: Artifact) -> Iterator[Reason]:
+    """A target without one valid answer to an answerable case, and a run that was cut off."""
+    measured = [result for result in artifact.targets if result.scores is not None]
+    if not measured:
+        yield NOTHING, "not measured", "nothing valid was measured: no target gave an answer"
+    for result in measured:
+        if not _has_valid_answer(result):
+            text = "nothing valid was measured: no answerable case was answered"
+            yield NOTHING, "not measured", f"{result.target.label}: {text}"
+    if not artifact.complete:
+        yield NOTHING, "not measured", "interrupted: not everything was measured"
 
 
-def _nothing_valid(artifact: Artifact) -> list[tuple[int, Word, str]]:
-    answered = any(case.status == "ok" for result in artifact.targets for case in result.results)
-    if answered:
-        return []
-    return [(NOTHING, "not measured", "nothing valid was measured: no case was answered")]
+def _has_valid_answer(result: TargetResult) -> bool:
+    assert result.scores is not None
+    return any(
+        value.value is not None
+        for values in result.scores.cases.values()
+        for value in values.values()
+    )
 
 
-def _unproven(artifact: Artifact, policy: Literal["stop", "warn"]) -> list[tuple[int, Word, str]]:
-    return [
-        (
-            NOTHING if policy == "stop" else PASSED,
-            "inconclusive",
-            f"{result.target.label}: a clean result is not proven: {result.leaks.reason}",
-        )
-        for result in artifact.targets
-        if result.leaks is not None and result.leaks.proof == "inconclusive"
-    ]
+def _unproven(artifact: Artifact, policy: Literal["stop", "warn"]) -> Iterator[Reason]:
+    for result in artifact.targets:
+        if result.scores is None or leak_of(result):
+            continue
+        reason = "not checked" if result.leaks is None else result.leaks.reason
+        if result.leaks is None or result.leaks.proof == "inconclusive":
+            code = NOTHING if policy == "stop" else PASSED
+            text = f"{result.target.label}: a clean result is not proven: {reason}"
+            yield code, "inconclusive", text

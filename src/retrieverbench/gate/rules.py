@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from retrieverbench.errors import InputError
-from retrieverbench.metrics import COUNTERS, parse_metric
+from retrieverbench.gate.subjects import counter_fault, subject_fault
+from retrieverbench.metrics import parse_metric
+from retrieverbench.metrics.scoring import SLICES
 from retrieverbench.model import Rule, Target
 from retrieverbench.options import nearest
 
@@ -20,40 +23,28 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """The keys that each kind of rule needs; any other of these keys is refused."""
 
 KEYS = ("metric", "counter", "value", "tolerance")
+SLICE_FIELDS = (*SLICES, "derived", "needs_review")
 
 
 def rule_faults(rules: Sequence[Rule], targets: Sequence[Target], file: str) -> list[str]:
     """One line per fault of the rules, `file:line: rules.N.key: what is wrong`.
 
-    Faults are missing and foreign keys, unknown metrics, counters and targets, and a name
-    given twice.
+    Faults are missing and foreign keys, numbers out of range, unknown metrics, counters,
+    slices and targets, and a name given twice.
     """
     return [f"{file}:{line}: {text}" for line, text in _faults(rules, targets)]
 
 
-def canonical(rule: Rule) -> str:
-    """The canonical name of the rule's metric."""
-    return parse_metric(rule.metric or "").name
-
-
 def applies_to(rule: Rule, target: Target) -> bool:
     """Whether a rule names the target: by name, `name/mode`, or whole label."""
-    names = {target.name, f"{target.name}/{target.mode}", target.label}
-    return not rule.targets or bool(names & set(rule.targets))
+    return not rule.targets or bool(_names(target) & set(rule.targets))
 
 
-def _faults(rules: Sequence[Rule], targets: Sequence[Target]) -> Iterator[tuple[int, str]]:
-    seen: dict[str, int] = {}
-    known = {name for t in targets for name in (t.name, f"{t.name}/{t.mode}", t.label)}
-    for number, rule in enumerate(rules):
-        first = seen.setdefault(rule.name, number)
-        if first != number:
-            yield rule.line, f"rules.{number}.name: {rule.name!r} also names rules.{first}"
-        for text in (*_key_faults(rule), *_name_faults(rule, known)):
-            yield rule.line, f"rules.{number}.{text}"
-
-
-def _key_faults(rule: Rule) -> Iterator[str]:
+def own_faults(rule: Rule) -> Iterator[str]:
+    """What is wrong with one rule taken by itself: `key: what is wrong; what to do`."""
+    if rule.kind not in NEEDED:
+        yield f"kind: {rule.kind!r:.80} is not known; {nearest(rule.kind, NEEDED)}"
+        return
     needed = NEEDED[rule.kind]
     for key in KEYS:
         given = getattr(rule, key) is not None
@@ -61,18 +52,70 @@ def _key_faults(rule: Rule) -> Iterator[str]:
             yield f"{key}: missing; a {rule.kind!r} rule needs it"
         elif given and key not in needed:
             yield f"{key}: a {rule.kind!r} rule has no such key; remove it"
+    if rule.metric is not None and (fault := subject_fault(rule.metric)):
+        yield f"metric: {fault}"
+    if rule.counter is not None and (fault := counter_fault(rule.counter)):
+        yield f"counter: {fault}"
+    yield from _range_faults(rule)
+    yield from _slice_faults(rule)
+
+
+def _names(target: Target) -> set[str]:
+    return {target.name, f"{target.name}/{target.mode}", target.label}
+
+
+def _faults(rules: Sequence[Rule], targets: Sequence[Target]) -> Iterator[tuple[int, str]]:
+    seen: dict[str, int] = {}
+    known = {name for target in targets for name in _names(target)}
+    for number, rule in enumerate(rules):
+        first = seen.setdefault(rule.name, number)
+        if first != number:
+            yield (
+                rule.line,
+                (
+                    f"rules.{number}.name: {rule.name!r:.80} also names rules.{first}; "
+                    "give each rule a name of its own"
+                ),
+            )
+        for text in own_faults(rule):
+            yield rule.line, f"rules.{number}.{text}"
+        for name in rule.targets:
+            if name not in known:
+                yield (
+                    rule.line,
+                    f"rules.{number}.targets: no target {name!r:.80}; {nearest(name, known)}",
+                )
+
+
+def _range_faults(rule: Rule) -> Iterator[str]:
+    """Numbers that no outcome, or every outcome, would satisfy."""
+    for key in ("value", "tolerance"):
+        number = getattr(rule, key)
+        if number is not None and not math.isfinite(number):
+            yield f"{key}: {number} is not a finite number; write the limit"
+            return
+    if rule.tolerance is not None and not 0 <= rule.tolerance < 1:
+        yield f"tolerance: {rule.tolerance:g} is not in 0..1; every metric lies there"
+    if rule.value is not None and rule.value < 0:
+        yield f"value: {rule.value:g} is below 0; nothing measured is"
+    if rule.value is not None and rule.value > 1 and _is_metric(rule.metric):
+        yield f"value: {rule.value:g} is above 1; metrics are shares, write 0.85 for 85 %"
+
+
+def _is_metric(name: str | None) -> bool:
+    try:
+        parse_metric(name or "")
+    except InputError:
+        return False
+    return True
+
+
+def _slice_faults(rule: Rule) -> Iterator[str]:
+    if not rule.slice:
+        return
+    if rule.kind == "must_pass":
+        yield "slice: a 'must_pass' rule has no such key; remove it"
     if len(rule.slice) > 1:
         yield "slice: name one field, such as { tenant = 'acme' }"
-
-
-def _name_faults(rule: Rule, known: set[str]) -> Iterator[str]:
-    if rule.metric is not None:
-        try:
-            parse_metric(rule.metric)
-        except InputError as error:
-            yield f"metric: {error.faults[0]}"
-    if rule.counter is not None and rule.counter.split("@")[0] not in COUNTERS:
-        yield f"counter: {rule.counter!r} is not known; {nearest(rule.counter, COUNTERS)}"
-    for name in rule.targets:
-        if name not in known:
-            yield f"targets: no target {name!r}; {nearest(name, known)}"
+    for field in sorted(rule.slice.keys() - set(SLICE_FIELDS)):
+        yield f"slice.{field}: unknown field; {nearest(field, SLICE_FIELDS)}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from retrieverbench.adapter import Description
-from retrieverbench.errors import BackendError, MissingClient, NotConfigured
+from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured
 from retrieverbench.job.machine import commit_of, harness_versions, machine
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.state import EntryState
@@ -148,12 +148,21 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
     return leak_columns(
         run,
         found,
-        timed_answers=timed.answers if timed else 0,
+        timed_answers=_timed_answers(timed),
         canaries=state.canaries.get(mode),
-        control_foreign=state.control.get(mode),
+        control=state.control.get(mode),
         tenants=len(prepared.chunks_per_tenant),
         stopped=state.probes_stopped,
     )
+
+
+def _timed_answers(timed: TimedResult | None) -> int:
+    """Timed requests whose answer held what the ledger could judge; at least so many."""
+    if timed is None:
+        return 0
+    errors = timed.timings.errors
+    judged = {Code.WRONG_COUNT.word, Code.TENANT_VIOLATION.word}
+    return timed.answers - sum(n for word, n in errors.items() if word not in judged)
 
 
 def _timed_findings(
@@ -186,7 +195,7 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
         properties=tuple(sorted(before.properties)),
         unchecked=before.unchecked,
         engine=place.connection.engine,
-        settings_changed=_changes(before.settings, after.settings) if after else (),
+        settings_changed=_changes(before.settings, after.settings) if after else None,
     )
 
 

@@ -84,6 +84,8 @@ async def _measure(job: Job, states: list[EntryState]) -> None:
             await _describe_again(state)
         for state in states:
             await _leaks(job, state)
+    for fault in engines.faults:
+        job.progress.note(fault)
 
 
 async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExitStack) -> None:
@@ -140,6 +142,7 @@ async def _quality(job: Job, state: EntryState) -> None:
             concurrency=suite.concurrency,
             timeout=suite.timeout,
             on_done=counting(advance),
+            hidden=place.hidden,
         )
         state.runs[mode] = run
         state.findings[mode] = check_run(run, cases, job.ledger)
@@ -195,7 +198,7 @@ async def _describe_again(state: EntryState) -> None:
     if place is None:
         return
     try:
-        state.after = await place.adapter.describe()
+        state.after = await place.describe()
     except BackendError as error:
         state.notes.append(f"could not be described after the run: {one_line(error)}")
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from retrieverbench.adapter import Writable
 from retrieverbench.job.context import Job, settings_for
 from retrieverbench.job.progress import counting
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
+    CanaryResult,
+    ControlResult,
+    ask_control,
     control_cases,
     control_chunks,
-    count_foreign,
     make_canaries,
     make_ledger,
     probe_canaries,
@@ -24,27 +25,26 @@ async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
     A target that cannot be written to gets neither, and its leak columns say so. Raises
     BackendError when the backend fails at it.
     """
-    adapter = place.adapter
-    if "put" not in place.loaded.cls.capabilities or not isinstance(adapter, Writable):
+    if "put" not in place.loaded.cls.capabilities:
         return
     options = job.prepared.suite.leaks
     if options.canaries:
-        await _canaries(job, state, place, adapter)
+        await _canaries(job, state, place)
     if options.control:
         await _control(job, state, place)
 
 
-async def _canaries(job: Job, state: EntryState, place: Place, adapter: Writable) -> None:
+async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     suite = job.prepared.suite
     tenants = [TenantId(name) for name in sorted(job.prepared.chunks_per_tenant)]
     canaries = make_canaries(tenants, job.dimension)
     chunks = [canary.chunk for canary in canaries]
-    await adapter.put(chunks)
-    await adapter.settle()
+    await place.add(chunks, private=[canary.token for canary in canaries])
     ledger = {**job.ledger, **make_ledger(chunks)}
     for mode, run in state.runs.items():
         advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries))
-        state.canaries[mode] = await probe_canaries(
+        state.canaries[mode] = CanaryResult()
+        await probe_canaries(
             place.adapter,
             canaries,
             ledger,
@@ -52,6 +52,7 @@ async def _canaries(job: Job, state: EntryState, place: Place, adapter: Writable
             mode=mode,
             k=suite.depth,
             timeout=suite.timeout,
+            into=state.canaries[mode],
             on_done=counting(advance),
         )
 
@@ -64,8 +65,15 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
     advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks))
     opened = open_place(state.entry, place.loaded, place.connection, settings, chunks, advance)
     async with opened as control:
-        for mode in state.runs:
-            queries = build_queries(cases, job.vectors, mode, suite.depth)
-            state.control[mode] = await count_foreign(
-                control.adapter, queries, job.ledger, suite.timeout
+        for mode, run in state.runs.items():
+            state.control[mode] = ControlResult()
+            await ask_control(
+                control.adapter,
+                chunks,
+                cases,
+                build_queries(cases, job.vectors, mode, suite.depth),
+                job.ledger,
+                target=run.target.label,
+                timeout=suite.timeout,
+                into=state.control[mode],
             )

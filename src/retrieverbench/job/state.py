@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError
-from retrieverbench.leaks import CanaryResult
+from retrieverbench.leaks import CanaryResult, ControlResult
 from retrieverbench.load import TimedResult
 from retrieverbench.model import LeakFinding, Mode, Query, Run, Target
 from retrieverbench.run import LoadedAdapter, Place, TargetEntry
@@ -29,7 +29,7 @@ class EntryState:
     findings: dict[Mode, list[LeakFinding]] = field(default_factory=dict)
     timed: dict[Mode, TimedResult] = field(default_factory=dict)
     canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
-    control: dict[Mode, int] = field(default_factory=dict)
+    control: dict[Mode, ControlResult] = field(default_factory=dict)
     probes_stopped: str | None = None
     notes: list[str] = field(default_factory=list)
 

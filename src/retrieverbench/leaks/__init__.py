@@ -2,17 +2,23 @@
 
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
 from retrieverbench.leaks.columns import leak_columns
-from retrieverbench.leaks.control import control_cases, control_chunks, count_foreign
+from retrieverbench.leaks.control import (
+    ControlResult,
+    ask_control,
+    control_cases,
+    control_chunks,
+)
 from retrieverbench.leaks.ledger import Ledger, check_run, foreign_hits, make_ledger
 
 __all__ = [
     "Canary",
     "CanaryResult",
+    "ControlResult",
     "Ledger",
+    "ask_control",
     "check_run",
     "control_cases",
     "control_chunks",
-    "count_foreign",
     "foreign_hits",
     "leak_columns",
     "make_canaries",

@@ -19,31 +19,56 @@ from random import SystemRandom
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
-from retrieverbench.model import Chunk, Hit, LeakFinding, Mode, Query, TenantId
-from retrieverbench.run import check_response, search_once
+from retrieverbench.leaks.scan import strings_in
+from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
+from retrieverbench.run import BadAnswer, check_response, search_once
 
 ASKERS_PER_CANARY = 5
 """How many other tenants ask for each canary; every tenant owns one and asks for some."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Canary:
-    """One tenant's private chunk and the token in its text."""
+    """One tenant's private chunk and the token in its text, which `repr` does not show."""
 
     chunk: Chunk
-    token: str = field(repr=False)
+    token: str
+
+    def __repr__(self) -> str:
+        return f"Canary({self.chunk.uid!r})"
 
 
 @dataclass(slots=True)
 class CanaryResult:
-    """What the probes of one mode saw. `failed` counts searches that did not answer."""
+    """What the probes of one mode saw, search by search.
 
+    `planned` owners are to be asked, `owned` have been. `asked` counts searches of other
+    tenants, `answered` those of them that gave a valid answer, `failed` all searches that
+    did not. `answers` and `hits` are of all valid answers.
+    """
+
+    planned: int = 0
     asked: int = 0
+    answered: int = 0
     owned: int = 0
     found_by_owner: int = 0
     failed: int = 0
+    answers: int = 0
     hits: int = 0
     findings: list[LeakFinding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """One search for one canary."""
+
+    canary: Canary
+    asker: TenantId
+    query: Query
+
+    @property
+    def by_owner(self) -> bool:
+        return self.asker == self.canary.chunk.tenant
 
 
 def make_canaries(tenants: Sequence[TenantId], dimension: int) -> list[Canary]:
@@ -60,24 +85,30 @@ async def probe_canaries(
     mode: Mode,
     k: int,
     timeout: float,
+    into: CanaryResult,
     on_done: Callable[[], None] = lambda: None,
-) -> CanaryResult:
+) -> None:
     """Ask for every canary as its owner and as other tenants; `ledger` includes them.
 
-    A search that fails is counted in `failed` and proves nothing either way.
+    What is seen goes `into` a result of the caller's at once, so that an interrupt loses
+    no finding. A search that fails is counted and proves nothing either way, but what its
+    answer showed of others counts.
     """
-    result = CanaryResult()
+    into.planned = len(canaries)
     for number, canary in enumerate(canaries):
-        result.owned += 1
-        hits = await _ask(adapter, canary, canary.chunk.tenant, mode, k, timeout, result)
-        result.found_by_owner += any(hit.uid == canary.chunk.uid for hit in hits)
-        _judge(result, hits, canary, canary.chunk.tenant, ledger, target)
-        for asker in _askers(canaries, number):
-            result.asked += 1
-            hits = await _ask(adapter, canary, asker, mode, k, timeout, result)
-            _judge(result, hits, canary, asker, ledger, target)
+        for asker in (canary.chunk.tenant, *_askers(canaries, number)):
+            query = Query(
+                text=canary.chunk.text,
+                tenant=asker,
+                k=k,
+                mode=mode,
+                vector=None if mode == "lexical" else canary.chunk.vector,
+                want=frozenset({"text"}),
+            )
+            await _ask(
+                adapter, _Probe(canary, asker, query), canaries, ledger, target, timeout, into
+            )
         on_done()
-    return result
 
 
 def _make_canary(tenant: TenantId, dimension: int) -> Canary:
@@ -102,50 +133,62 @@ def _askers(canaries: Sequence[Canary], number: int) -> list[TenantId]:
 
 async def _ask(
     adapter: Adapter,
-    canary: Canary,
-    asker: TenantId,
-    mode: Mode,
-    k: int,
-    timeout: float,
-    result: CanaryResult,
-) -> list[Hit]:
-    query = Query(
-        text=canary.chunk.text,
-        tenant=asker,
-        k=k,
-        mode=mode,
-        vector=None if mode == "lexical" else canary.chunk.vector,
-        want=frozenset({"text"}),
-    )
-    try:
-        hits = check_response(await search_once(adapter, query, timeout), query)
-    except BackendError:
-        result.failed += 1
-        return []
-    result.hits += len(hits)
-    return hits
-
-
-def _judge(
-    result: CanaryResult,
-    hits: Sequence[Hit],
-    canary: Canary,
-    asker: TenantId,
+    probe: _Probe,
+    canaries: Sequence[Canary],
     ledger: Ledger,
     target: str,
+    timeout: float,
+    into: CanaryResult,
 ) -> None:
-    """Foreign uids by the ledger, and a foreign token in any text that came back."""
-    case_id = canary.chunk.uid
+    try:
+        answer = await search_once(adapter, probe.query, timeout)
+        hits = check_response(answer, probe.query)
+    except BackendError as error:
+        into.failed += 1
+        answer = error.answer if isinstance(error, BadAnswer) else None
+        uids = list(error.uids) if isinstance(error, BadAnswer) else []
+        told = str(error)
+    else:
+        uids, told = [hit.uid for hit in hits], ""
+        into.answers += 1
+        into.hits += len(hits)
+        into.answered += not probe.by_owner
+        into.found_by_owner += probe.by_owner and probe.canary.chunk.uid in uids
+    into.owned += probe.by_owner
+    into.asked += not probe.by_owner
+    case_id = probe.canary.chunk.uid
     found = foreign_hits(
-        [hit.uid for hit in hits], asker, ledger, target=target, case_id=case_id, seen_in="canary"
+        uids, probe.asker, ledger, target=target, case_id=case_id, seen_in="canary"
     )
     known = {finding.rank for finding in found}
-    if asker != canary.chunk.tenant:
-        found += [
-            LeakFinding(
-                target, case_id, asker.value, hit.uid, rank, canary.chunk.tenant.value, "canary"
-            )
-            for rank, hit in enumerate(hits, start=1)
-            if rank not in known and canary.token in f"{hit.uid} {hit.text} {hit.tenant}"
+    into.findings += found
+    into.findings += [
+        LeakFinding(target, case_id, probe.asker.value, uid, rank, owner.value, "canary")
+        for rank, uid, owner in _tokens_seen(answer, told, probe, canaries)
+        if rank not in known
+    ]
+
+
+def _tokens_seen(
+    answer: object, told: str, probe: _Probe, canaries: Sequence[Canary]
+) -> list[tuple[int, str, TenantId]]:
+    """Rank, uid and owner of every foreign token in a hit, or elsewhere in the answer.
+
+    Elsewhere the token that was asked for does not count: it may be an echo of the query.
+    """
+    hits = answer.hits if isinstance(answer, Response) and isinstance(answer.hits, list) else []
+    inside = [" ".join(strings_in(hit)) for hit in hits]
+    outside = " ".join([told, *strings_in(answer, leave_out=hits)])
+    seen = []
+    for canary in canaries:
+        owner = canary.chunk.tenant
+        if owner == probe.asker:
+            continue
+        seen += [
+            (rank, str(getattr(hits[rank - 1], "uid", canary.chunk.uid)), owner)
+            for rank, text in enumerate(inside, start=1)
+            if canary.token in text
         ]
-    result.findings += found
+        if canary is not probe.canary and canary.token in outside:
+            seen.append((0, canary.chunk.uid, owner))
+    return seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieverbench.leaks.canary import CanaryResult
+from retrieverbench.leaks.control import ControlResult
 from retrieverbench.model import LeakCheck, LeakFinding, Run
 
 MAX_KEPT_FINDINGS = 200
@@ -17,61 +18,77 @@ def leak_columns(
     *,
     timed_answers: int,
     canaries: CanaryResult | None,
-    control_foreign: int | None,
+    control: ControlResult | None,
     tenants: int,
     stopped: str | None = None,
 ) -> LeakCheck:
     """Put together what the passes saw. `found` holds the quality and timed findings.
 
-    `stopped` says why the probes did not run to their end.
+    `timed_answers` counts valid answers of the timed pass. `stopped` says why the probes
+    did not run to their end.
 
     The upper bound is on the share of leaking answers at 95 % after n answers without one:
     1 - 0.05^(1/n), the exact form of the rule of three; n counts distinct trials, so
-    repeated timed answers add nothing to it.
+    repeated timed answers add nothing to it. A result that proves nothing has no bound.
     """
     answered = [result for result in run.results if result.status == "ok"]
-    asked = canaries.asked - canaries.failed if canaries else 0
-    findings = [*found, *(canaries.findings if canaries else ())]
-    reason = stopped or _unproven(run, canaries, control_foreign, tenants)
-    trials = len(answered) + max(asked, 0)
+    findings = [
+        *found,
+        *(canaries.findings if canaries else ()),
+        *(control.findings if control else ()),
+    ]
+    reason = None if findings else stopped or _unproven(run, canaries, control, tenants)
+    trials = len(answered) + (canaries.answered if canaries else 0)
     unknown = sum(finding.owner is None for finding in findings)
+    is_clean = not findings and reason is None
     return LeakCheck(
-        answers=len(answered)
-        + timed_answers
-        + (canaries.owned + canaries.asked if canaries else 0),
+        answers=len(answered) + timed_answers + (canaries.answers if canaries else 0),
         hits=sum(len(result.hits) for result in answered) + (canaries.hits if canaries else 0),
         foreign=len(findings) - unknown,
         unknown=unknown,
-        canaries_asked=canaries.asked if canaries else 0,
-        canaries_owned=canaries.owned if canaries else 0,
-        canaries_found_by_owner=canaries.found_by_owner if canaries else 0,
-        control_foreign=control_foreign or 0,
+        canaries_asked=canaries.asked if canaries else None,
+        canaries_owned=canaries.owned if canaries else None,
+        canaries_found_by_owner=canaries.found_by_owner if canaries else None,
+        control_foreign=control.foreign if control else None,
         proof="leak" if findings else "inconclusive" if reason else "clean",
-        reason=None if findings else reason,
+        reason=reason,
         findings=tuple(findings[:MAX_KEPT_FINDINGS]),
-        upper_bound=None if findings or not trials else 1.0 - 0.05 ** (1.0 / trials),
+        upper_bound=1.0 - 0.05 ** (1.0 / trials) if is_clean else None,
+        trials=trials,
     )
 
 
 def _unproven(
-    run: Run, canaries: CanaryResult | None, control_foreign: int | None, tenants: int
+    run: Run, canaries: CanaryResult | None, control: ControlResult | None, tenants: int
 ) -> str | None:
     """Why a result without findings would prove nothing; None if it does prove something."""
     if tenants < 2:
         return "the corpus has one tenant: there is nobody to leak to"
     if not any(result.hits for result in run.results):
         return "no answer held a chunk: an empty answer cannot leak"
+    return _canaries_unproven(canaries) or _control_unproven(control)
+
+
+def _canaries_unproven(canaries: CanaryResult | None) -> str | None:
     if canaries is None:
         return "no canaries were put (read-only target, or canaries = false)"
     if canaries.failed:
         return f"{canaries.failed} canary searches failed"
+    if canaries.owned < canaries.planned or not canaries.answered:
+        return f"only {canaries.owned} of {canaries.planned} canaries were asked for"
     if canaries.found_by_owner < canaries.owned:
         return (
             f"only {canaries.found_by_owner} of {canaries.owned} owners found their own canary: "
             "the search that should find one does not"
         )
-    if control_foreign is None:
-        return "the unfiltered control arm did not run (read-only target, or control = false)"
-    if control_foreign == 0:
-        return "the unfiltered control arm showed no foreign chunk: nothing could be stolen"
     return None
+
+
+def _control_unproven(control: ControlResult | None) -> str | None:
+    if control is None:
+        return "the unfiltered control arm did not run (read-only target, or control = false)"
+    if control.foreign:
+        return None
+    if control.failed:
+        return f"{control.failed} of {control.asked} searches of the unfiltered control arm failed"
+    return "the unfiltered control arm showed no foreign chunk: nothing could be stolen"

@@ -8,28 +8,47 @@ proves nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger
-from retrieverbench.model import Chunk, GoldenCase, Query, TenantId, make_uid
-from retrieverbench.run import check_response, search_once
+from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId, make_uid
+from retrieverbench.run import BadAnswer, check_response, search_once
 
 CONTROL_TENANT = TenantId("control")
 CONTROL_CHUNKS = 2_000
 CONTROL_CASES = 30
 
 
+@dataclass(slots=True)
+class ControlResult:
+    """What the control arm of one mode showed.
+
+    `foreign` counts chunks that are foreign to the question's own tenant: what could have
+    been stolen. `findings` are chunks that are not in the control arm at all: they came
+    from somebody else's place. `failed` of `asked` searches gave no valid answer.
+    """
+
+    asked: int = 0
+    failed: int = 0
+    foreign: int = 0
+    findings: list[LeakFinding] = field(default_factory=list)
+
+
 def control_chunks(chunks: Sequence[Chunk], cases: Sequence[GoldenCase], seed: int) -> list[Chunk]:
     """The corpus under one owner; of a large one a sample with the chunks the cases need."""
     chosen: Sequence[Chunk] = chunks
     if len(chunks) > CONTROL_CHUNKS:
-        needed = {make_uid(case.tenant, id_) for case in cases for id_ in case.relevant or ()}
+        needed = {
+            make_uid(case.tenant, id_)
+            for case in cases
+            for id_ in (*(case.relevant or ()), *(case.grades or ()))
+        }
         kept = [chunk for chunk in chunks if chunk.uid in needed][:CONTROL_CHUNKS]
         others = [chunk for chunk in chunks if chunk.uid not in needed]
-        chosen = kept + Random(seed).sample(others, CONTROL_CHUNKS - len(kept))
+        chosen = kept + Random(seed).sample(others, min(CONTROL_CHUNKS - len(kept), len(others)))
     return [replace(chunk, id=chunk.uid, tenant=CONTROL_TENANT) for chunk in chosen]
 
 
@@ -40,19 +59,40 @@ def control_cases(cases: Sequence[GoldenCase], seed: int) -> list[GoldenCase]:
     return Random(seed).sample(list(cases), CONTROL_CASES)
 
 
-async def count_foreign(
-    adapter: Adapter, queries: Sequence[Query], ledger: Ledger, timeout: float
-) -> int:
-    """How many chunks foreign to the query's own tenant the unfiltered arm returns."""
-    prefix = make_uid(CONTROL_TENANT, "")
-    foreign = 0
-    for query in queries:
+async def ask_control(
+    adapter: Adapter,
+    chunks: Sequence[Chunk],
+    cases: Sequence[GoldenCase],
+    queries: Sequence[Query],
+    ledger: Ledger,
+    *,
+    target: str,
+    timeout: float,
+    into: ControlResult,
+) -> None:
+    """Ask the arm that holds `chunks` (of `control_chunks`) the cases' queries.
+
+    What is seen goes `into` a result of the caller's at once. `ledger` is that of the real
+    corpus.
+    """
+    originals = {chunk.uid: chunk.id for chunk in chunks}
+    for case, query in zip(cases, queries, strict=True):
         unfiltered = replace(query, tenant=CONTROL_TENANT)
+        into.asked += 1
         try:
             hits = check_response(await search_once(adapter, unfiltered, timeout), unfiltered)
-        except BackendError:
-            continue
-        for hit in hits:
-            owner = ledger.get(hit.uid.removeprefix(prefix))
-            foreign += owner is not None and owner != query.tenant
-    return foreign
+            uids = [hit.uid for hit in hits]
+        except BackendError as error:
+            into.failed += 1
+            uids = list(error.uids) if isinstance(error, BadAnswer) else []
+            valid = False
+        else:
+            valid = True
+        for rank, uid in enumerate(uids, start=1):
+            if uid in originals:
+                into.foreign += valid and ledger[originals[uid]] != case.tenant
+                continue
+            owner = ledger[uid].value if uid in ledger else None
+            into.findings.append(
+                LeakFinding(target, case.id, CONTROL_TENANT.value, uid, rank, owner, "control")
+            )

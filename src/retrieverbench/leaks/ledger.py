@@ -45,13 +45,13 @@ def foreign_hits(
 
 
 def check_run(run: Run, cases: Sequence[GoldenCase], ledger: Ledger) -> list[LeakFinding]:
-    """Every foreign or unknown uid in the answers of a quality pass."""
+    """Every foreign or unknown uid in the answers of a quality pass, refused ones included."""
     tenants = {case.id: case.tenant for case in cases}
     return [
         finding
         for result in run.results
         for finding in foreign_hits(
-            [uid for uid, _score in result.hits],
+            [*(uid for uid, _score in result.hits), *result.refused],
             tenants[result.case_id],
             ledger,
             target=run.target.label,

@@ -51,7 +51,14 @@ def score_run(
         return count(part, cuts, visible=visible, floor=floor)
 
     slices = tuple(
-        Slice(field, value, len(part), _means(cases, part), counters(part))
+        Slice(
+            field,
+            value,
+            len(part),
+            _means(cases, part),
+            counters(part),
+            tuple(row.case.id for row in part),
+        )
         for field, value, part in _parts(rows)
     )
     known = {row.case.id for row in rows}

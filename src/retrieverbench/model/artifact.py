@@ -23,7 +23,8 @@ class BackendRecord:
     """What answered, read back from the server.
 
     `settings_changed` names what differed between the description before and after the
-    run; anything in it voids the run's timings.
+    run; anything in it voids the run's timings. It is None where the second description
+    could not be had.
     """
 
     distribution: str
@@ -36,7 +37,7 @@ class BackendRecord:
     properties: tuple[str, ...]
     unchecked: tuple[str, ...]
     engine: Mapping[str, object]
-    settings_changed: tuple[str, ...] = ()
+    settings_changed: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)

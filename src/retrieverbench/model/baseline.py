@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from retrieverbench.model.run import Target
 from retrieverbench.model.search import Fidelity
@@ -25,7 +25,10 @@ class BaselineCase:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What was accepted, by its own checksum (`sha256`, over all other fields)."""
+    """What was accepted, by its own checksum (`sha256`, over all other fields).
+
+    `counters` are those of the scores, for rules on shares; None where one is undefined.
+    """
 
     schema: int
     suite: str
@@ -48,4 +51,5 @@ class Baseline:
     accepted: str
     because: str
     cases: Mapping[str, BaselineCase]
+    counters: Mapping[str, float | None] = field(default_factory=dict)
     sha256: str = ""

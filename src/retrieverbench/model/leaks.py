@@ -13,7 +13,8 @@ class LeakFinding:
     """One foreign or unknown chunk in an answer. Names ids and owners, never texts.
 
     `owner` is None when the ledger does not know the uid (unknown counts as foreign).
-    `seen_in` is `quality`, `timed` or `canary`.
+    `rank` counts from 1; it is 0 when a foreign canary stood elsewhere in the answer.
+    `seen_in` is `quality`, `timed`, `canary` or `control`.
     """
 
     target: str
@@ -27,24 +28,26 @@ class LeakFinding:
 
 @dataclass(frozen=True, slots=True)
 class LeakCheck:
-    """The leak columns of one target.
+    """The leak columns of one target; a number is None where that was not looked at.
 
     `answers` and `hits` were checked against the owner ledger. `canaries_asked` counts
     searches for a foreign canary, `canaries_found_by_owner` of `canaries_owned` is the
     positive control. `control_foreign` counts foreign chunks that the unfiltered control
     arm showed: it must be above 0, or there was nothing to steal. `proof` is `clean` only
-    with both controls, `inconclusive` (with `reason`) without.
+    with both controls, `inconclusive` (with `reason`) without. `upper_bound` is on the
+    share of leaking answers after `trials` distinct ones, and is there only when clean.
     """
 
     answers: int
     hits: int
     foreign: int
     unknown: int
-    canaries_asked: int
-    canaries_owned: int
-    canaries_found_by_owner: int
-    control_foreign: int
+    canaries_asked: int | None
+    canaries_owned: int | None
+    canaries_found_by_owner: int | None
+    control_foreign: int | None
     proof: Proof
     reason: str | None
     findings: tuple[LeakFinding, ...]
     upper_bound: float | None
+    trials: int | None = None

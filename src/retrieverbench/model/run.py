@@ -36,7 +36,8 @@ class CaseResult:
 
     `hits` are (uid, score) pairs, best first, to the full depth asked for. `code` is a
     word of `errors.Code` and `message` one line, both None for an `ok` case. An error is
-    an entry of the run, never an empty list.
+    an entry of the run, never an empty list. `refused` holds the uids of an answer that
+    broke the protocol: it is not scored, but the owner ledger judges it all the same.
     """
 
     case_id: str
@@ -44,6 +45,7 @@ class CaseResult:
     hits: tuple[tuple[str, float], ...] = ()
     code: str | None = None
     message: str | None = None
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Mean:
 class Slice:
     """The means of one part of the set, e.g. `tenant=acme`; `n` is its number of cases.
 
+    `cases` are their ids, so that a baseline's mean can be taken over the same ones.
     `derived=no` and `needs_review=no` stand there only when some cases are otherwise.
     """
 
@@ -50,6 +51,7 @@ class Slice:
     n: int
     means: Mapping[str, Mean]
     counters: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

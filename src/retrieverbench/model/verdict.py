@@ -49,9 +49,14 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One word, one exit code (0, 1, 2, 3, 4 or 5) and every reason, the winner first."""
+    """One word, one exit code (0, 1, 2, 3, 4 or 5) and every reason, the winner first.
+
+    `kinds` are all words that occurred beside `pass`, each once; each reason begins with
+    its own.
+    """
 
     word: Word
     exit_code: int
     reasons: tuple[str, ...]
     rules: tuple[RuleResult, ...]
+    kinds: tuple[Word, ...] = ()

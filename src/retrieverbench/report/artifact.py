@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from retrieverbench.errors import InputError
@@ -14,16 +17,37 @@ def run_path(artifact: Artifact, results: Path) -> Path:
 
 
 def dump_artifact(artifact: Artifact) -> bytes:
-    """The artifact as JSON; equal artifacts give equal bytes."""
-    from pydantic import TypeAdapter
+    """The artifact as JSON; equal artifacts give equal bytes.
 
-    return TypeAdapter(Artifact).dump_json(artifact, indent=1) + b"\n"
+    What was measured is never lost to one value that JSON cannot hold, such as half of a
+    surrogate pair in an id that a backend sent: that value is written escaped.
+    """
+    from pydantic import TypeAdapter
+    from pydantic_core import PydanticSerializationError
+
+    adapter = TypeAdapter(Artifact)
+    try:
+        return adapter.dump_json(artifact, indent=1) + b"\n"
+    except PydanticSerializationError:
+        plain = _writable(adapter.dump_python(artifact))
+        return json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _writable(value: object) -> object:
+    """The same value in what JSON knows; other objects as their text."""
+    if isinstance(value, Mapping):
+        return {str(_writable(str(key))): _writable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_writable(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def read_artifact(path: Path) -> Artifact:
     """Read an artifact; InputError for a file that is none, or of another schema."""
-    import json
-
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -44,12 +68,23 @@ def read_artifact(path: Path) -> Artifact:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {where}: {first['msg']}; the artifact was altered") from None
+        raise InputError(
+            f"{path}: {where}: {first['msg']}; the artifact was altered, run the suite again"
+        ) from None
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file so that a reader sees the old one or the new one, never half of it.
+
+    Raises InputError where it cannot be written.
+    """
     partial = path.with_name(path.name + ".tmp")
-    partial.write_bytes(data)
-    partial.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True) if partial.is_file() else None
+        raise InputError(
+            f"{path}: cannot be written: {error.strerror}; make room or name another folder"
+        ) from None

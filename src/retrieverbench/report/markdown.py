@@ -5,18 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrieverbench.model import Artifact
-from retrieverbench.report.tables import Table, headline, report_tables, safe, safe_row, summary
+from retrieverbench.report.cells import safe, safe_row
+from retrieverbench.report.tables import Table, headline, report_tables, summary
 
-_ESCAPED = {"\\": "\\\\", "|": "\\|", "`": "\\`", "<": "&lt;", ">": "&gt;", "*": "\\*", "_": "\\_"}
+MAX_BYTES = 1_000_000
+"""GitHub drops a job summary above 1,024 KiB as a whole."""
+
+_ESCAPED = {character: f"\\{character}" for character in "\\|`*_[]~$"} | {
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+    "@": "&#64;",
+}
 
 
-def render_markdown(artifact: Artifact) -> str:
-    """The whole report; equal artifacts give equal text."""
-    return "\n".join(_lines(artifact)) + "\n"
+def render_markdown(artifact: Artifact, max_bytes: int = MAX_BYTES) -> str:
+    """The whole report; equal artifacts give equal text.
+
+    Longer than `max_bytes` it is cut after a whole line, with a note that says so.
+    """
+    kept: list[str] = []
+    size = 0
+    lines = list(_lines(artifact))
+    for line in lines:
+        size += len(line.encode()) + 1
+        if size > max_bytes:
+            left = len(lines) - len(kept)
+            kept += ["", f"{left} more lines were cut; the artifact beside this file holds all."]
+            break
+        kept.append(line)
+    return "\n".join(kept) + "\n"
 
 
 def _lines(artifact: Artifact) -> Iterator[str]:
-    yield f"# {headline(artifact)}"
+    yield f"# {_text(headline(artifact))}"
     yield ""
     yield _text(summary(artifact))
     if artifact.verdict is not None and artifact.verdict.reasons:

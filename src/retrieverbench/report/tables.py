@@ -6,13 +6,21 @@ never a zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrieverbench.metrics import parse_metric
-from retrieverbench.model import Artifact, LeakCheck, Mean, Percentile, TargetResult, Timings
-
-DASH = "-"
+from retrieverbench.model import Artifact, LeakCheck, TargetResult, Timings
+from retrieverbench.report.cells import (
+    DASH,
+    above,
+    abstention,
+    count,
+    figure,
+    mean_cell,
+    of,
+    percentile_cell,
+    rate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +47,14 @@ def report_tables(artifact: Artifact) -> list[Table]:
 
 
 def headline(artifact: Artifact) -> str:
-    """The verdict in one line."""
+    """The verdict in one line, with every other kind of finding that there was."""
     verdict = artifact.verdict
     if verdict is None:
         return "NOT JUDGED"
+    others = [word for word in verdict.kinds if word != verdict.word]
+    also = f"; also {', '.join(others)}" if others else ""
     state = "" if artifact.complete else " (interrupted: not everything was measured)"
-    return f"{verdict.word.upper()} (exit {verdict.exit_code}){state}"
+    return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}{state}"
 
 
 def summary(artifact: Artifact) -> str:
@@ -80,11 +90,11 @@ def _quality(artifact: Artifact) -> Table:
         rows.append(
             (
                 *_name(result),
-                *(_mean(mean) for mean in means),
+                *(mean_cell(mean) for mean in means),
                 str(n),
-                _count(scores.counters.get("errors")),
-                _rate(scores.counters.get(f"forbidden_rate@{result.depth}")),
-                _abstention(result),
+                count(scores.counters.get("errors")),
+                rate(scores.counters.get(f"forbidden_rate@{result.depth}")),
+                abstention(result),
             )
         )
     columns = ("target", "fidelity", *(parse_metric(name).label for name in shown))
@@ -110,7 +120,7 @@ def _is_metric(name: str) -> bool:
 
 def _latency(artifact: Artifact) -> Table:
     rows = [
-        (*_name(result), *_timing_cells(result.timings))
+        (*_name(result), *_timing_cells(result, result.timings))
         for result in artifact.targets
         if result.timings is not None
     ]
@@ -137,16 +147,20 @@ def _latency(artifact: Artifact) -> Table:
     return Table("Service time", columns, tuple(rows), (note,))
 
 
-def _timing_cells(timings: Timings | None) -> tuple[str, ...]:
-    assert timings is not None
-    errors = ", ".join(f"{count} {code}" for code, count in timings.errors.items())
+def _timing_cells(result: TargetResult, timings: Timings) -> tuple[str, ...]:
+    changed = result.backend.settings_changed if result.backend else ()
+    validity = ", ".join(timings.verdicts)
+    errors = ", ".join(f"{number} {code}" for code, number in timings.errors.items()) or "0"
+    if changed:
+        void = "void: the backend's settings changed during the run"
+        return (*[DASH] * 4, str(timings.requests), errors, DASH, void)
     return (
-        *(_percentile(timings.service[name]) for name in ("p50", "p95", "p99")),
-        DASH if timings.throughput is None else f"{timings.throughput:.0f}",
+        *(percentile_cell(timings.service.get(name)) for name in ("p50", "p95", "p99")),
+        figure(timings.throughput, 0),
         str(timings.requests),
-        errors or "0",
-        DASH if timings.client_cpu_us is None else f"{timings.client_cpu_us:.0f}",
-        ", ".join(timings.verdicts),
+        errors,
+        figure(timings.client_cpu_us, 0),
+        validity,
     )
 
 
@@ -178,16 +192,15 @@ def _leaks(artifact: Artifact) -> Table:
 
 def _leak_cells(leaks: LeakCheck | None) -> tuple[str, ...]:
     assert leaks is not None
-    bound = leaks.upper_bound
     return (
         str(leaks.foreign),
         str(leaks.unknown),
         str(leaks.answers),
-        f"{leaks.canaries_found_by_owner}/{leaks.canaries_owned}",
-        str(leaks.canaries_asked),
-        str(leaks.control_foreign),
+        of(leaks.canaries_found_by_owner, leaks.canaries_owned),
+        count(leaks.canaries_asked),
+        count(leaks.control_foreign),
         leaks.proof if leaks.reason is None else f"{leaks.proof}: {leaks.reason}",
-        DASH if bound is None else f"< {bound:.1%}",
+        above(leaks.upper_bound, leaks.trials),
     )
 
 
@@ -199,8 +212,8 @@ def _rules(artifact: Artifact) -> Table:
             result.word,
             result.rule,
             result.target,
-            _number(result.observed),
-            _number(result.limit),
+            figure(result.observed, 6, trim=True),
+            figure(result.limit, 6, trim=True),
             DASH if result.n is None else str(result.n),
             result.reason,
         )
@@ -238,10 +251,10 @@ def _backends(artifact: Artifact) -> Table:
             key,
             f"{backend.server} {backend.server_version}",
             f"{backend.client} {backend.client_version}",
-            _seconds(result.load_seconds),
-            _seconds(result.settle_seconds),
+            figure(result.load_seconds, 2),
+            figure(result.settle_seconds, 2),
             ", ".join(backend.properties) or DASH,
-            "; ".join(backend.settings_changed) or "unchanged",
+            _settings(backend.settings_changed),
             "; ".join(result.notes) or DASH,
         )
     columns = (
@@ -257,49 +270,7 @@ def _backends(artifact: Artifact) -> Table:
     return Table("Backends", columns, tuple(rows.values()))
 
 
-def _mean(mean: Mean | None) -> str:
-    if mean is None or mean.value is None:
-        return DASH
-    failed = f" ({mean.counted_as_zero} failed, counted as 0)" if mean.counted_as_zero else ""
-    return f"{mean.value:.3f}{failed}"
-
-
-def _percentile(value: Percentile) -> str:
-    if value.value is None:
-        return f"n/a ({value.reason})"
-    return f"> {value.value:.0f}" if value.censored else f"{value.value:.2f}"
-
-
-def _abstention(result: TargetResult) -> str:
-    assert result.scores is not None
-    rate = result.scores.counters.get("abstention_rate")
-    if rate is None:
-        return DASH
-    return "0 % (no score floor)" if rate == 0 and result.target.mode != "lexical" else _rate(rate)
-
-
-def _count(value: float | None) -> str:
-    return DASH if value is None else f"{value:g}"
-
-
-def _rate(value: float | None) -> str:
-    return DASH if value is None else f"{value:.0%}"
-
-
-def _number(value: float | None) -> str:
-    return DASH if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def _seconds(value: float | None) -> str:
-    return DASH if value is None else f"{value:.2f}"
-
-
-def safe(text: str) -> str:
-    """Foreign text in one line: no control characters, nothing a CI runner would execute."""
-    line = "".join(c if c.isprintable() else " " for c in text)
-    return line.replace("::", ":\u200b:").replace("##", "#\u200b#")
-
-
-def safe_row(row: Sequence[str]) -> list[str]:
-    """Every cell of a row made safe."""
-    return [safe(cell) for cell in row]
+def _settings(changed: tuple[str, ...] | None) -> str:
+    if changed is None:
+        return "not checked afterwards"
+    return "; ".join(changed) or "unchanged"

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieverbench.model import Artifact
-from retrieverbench.report.tables import Table, headline, report_tables, safe, safe_row, summary
+from retrieverbench.report.cells import safe, safe_row
+from retrieverbench.report.tables import Table, headline, report_tables, summary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,9 +21,9 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     _line(console, summary(artifact))
     word = artifact.verdict.word if artifact.verdict else ""
     style = {"pass": "bold green", "inconclusive": "bold yellow"}.get(word, "bold red")
-    console.print(safe(headline(artifact)), style=style, markup=False, highlight=False)
+    _line(console, headline(artifact), style)
     for reason in artifact.verdict.reasons if artifact.verdict else ():
-        _line(console, f"  {safe(reason)}")
+        _line(console, f"  {reason}")
     if written is not None:
         _line(console, f"written: {written} and {written.with_suffix('.md').name}")
 
@@ -39,8 +40,11 @@ def _print_table(table: Table, console: Console) -> None:
         drawn.add_row(*(Text(cell) for cell in safe_row(row)))
     console.print(drawn)
     for note in table.notes:
-        console.print(note, style="dim", markup=False, highlight=False)
+        console.print(Text(safe(note), style="dim"))
 
 
-def _line(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+def _line(console: Console, text: str, style: str = "") -> None:
+    """One line as it is: a Text, in which `[bold]` and `:name:` mean nothing to rich."""
+    from rich.text import Text
+
+    console.print(Text(safe(text), style=style), soft_wrap=True)

@@ -1,13 +1,15 @@
 """Open targets, ask every case, collect what came back."""
 
-from retrieverbench.run.checks import check_response
+from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.connect import Connection, Engines, connect
 from retrieverbench.run.places import Place, check_capabilities, open_place, place_name
-from retrieverbench.run.quality import ask_all, build_queries, one_line, search_once
+from retrieverbench.run.quality import ask_all, build_queries, search_once
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
 from retrieverbench.run.suite import Suite, TargetEntry, load_suite
+from retrieverbench.run.text import one_line
 
 __all__ = [
+    "BadAnswer",
     "Connection",
     "Engines",
     "LoadedAdapter",

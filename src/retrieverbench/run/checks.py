@@ -9,25 +9,54 @@ from retrieverbench.errors import AdapterError, Code
 from retrieverbench.model import Hit, Query, Response
 
 
+class BadAnswer(AdapterError):
+    """An answer that the protocol does not allow.
+
+    It is never scored, but what it shows of other tenants counts: `answer` is the object
+    as it came, `uids` what can be read of it, best first.
+    """
+
+    def __init__(self, message: str, answer: object, *, code: Code | None = None) -> None:
+        super().__init__(message, code=code)
+        self.answer = answer
+        self.uids = readable_uids(answer)
+
+
 def check_response(response: object, query: Query) -> list[Hit]:
     """The hits, if the answer is one the protocol allows.
 
-    Raises AdapterError (`bad_answer`, `partial`) otherwise: not a Response, more than k
-    hits, a uid that is not text, a score that is not a finite number. Duplicates and
-    scores out of order are counted by the metrics; foreign uids are the ledger's matter.
+    Raises BadAnswer (`bad_answer`, `partial`) otherwise: not a Response, hits that are no
+    list, more than k of them, a uid that is not text, a score that is not a finite number.
+    Duplicates and scores out of order are counted by the metrics; foreign uids are the
+    ledger's matter.
     """
     if not isinstance(response, Response):
-        raise AdapterError(f"search returned {type(response).__name__}, not a Response")
-    hits: Sequence[object] = response.hits
+        raise BadAnswer(f"search returned {type(response).__name__}, not a Response", response)
+    hits: object = response.hits
+    if not isinstance(hits, list):
+        raise BadAnswer(f"hits is {type(hits).__name__}, not a list", response)
     if len(hits) > query.k:
-        raise AdapterError(f"search returned {len(hits)} hits for k = {query.k}")
+        raise BadAnswer(f"search returned {len(hits)} hits for k = {query.k}", response)
     for rank, hit in enumerate(hits, start=1):
         fault = _hit_fault(hit)
         if fault is not None:
-            raise AdapterError(f"hit {rank}: {fault}")
+            raise BadAnswer(f"hit {rank}: {fault}", response)
     if response.partial:
-        raise AdapterError("the backend says that its answer is incomplete", code=Code.PARTIAL)
-    return response.hits
+        raise BadAnswer(
+            "the backend says that its answer is incomplete", response, code=Code.PARTIAL
+        )
+    return hits
+
+
+def readable_uids(answer: object) -> tuple[str, ...]:
+    """The uids that can be read of an answer, however broken it is, as valid Unicode."""
+    hits = getattr(answer, "hits", answer)
+    if isinstance(hits, str) or not isinstance(hits, Sequence):
+        return ()
+    uids = (getattr(hit, "uid", None) for hit in hits)
+    return tuple(
+        uid.encode(errors="backslashreplace").decode() for uid in uids if isinstance(uid, str)
+    )
 
 
 def _hit_fault(hit: object) -> str | None:
@@ -37,8 +66,25 @@ def _hit_fault(hit: object) -> str | None:
     score: object = hit.score
     if not isinstance(uid, str) or not uid:
         return f"uid {uid!r:.80} is not text"
+    if not _is_unicode(uid):
+        return f"uid {uid!r:.80} is not Unicode: it holds half of a surrogate pair"
     if isinstance(score, bool) or not isinstance(score, (int, float)):
-        return f"score {score!r:.80} is not a number"
-    if not math.isfinite(score):
-        return f"score is {score}"
+        return f"score {score!r:.80} is {type(score).__name__}, not float"
+    if not _is_finite(score):
+        return f"score {score!r:.80} is not a finite number"
     return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # a whole number that no float can hold
+        return False

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from retrieverbench.adapter import Secret
-from retrieverbench.engines import Started, engine_names, load_engine
-from retrieverbench.errors import BackendError, NotConfigured
+from retrieverbench.engines import Started, load_engine
+from retrieverbench.errors import BackendError, NotConfigured, Unavailable
 from retrieverbench.model import Fidelity
+from retrieverbench.run.endpoint import split_credentials
 from retrieverbench.run.suite import TargetEntry
+from retrieverbench.run.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,12 @@ class Connection:
 class Engines:
     """The engines started for one run; entries with the same engine and options share one.
 
-    An async context manager: leaving it stops them all, in reverse order.
+    An async context manager: leaving it stops them all, in reverse order. What goes wrong
+    then is kept in `faults`, a line each: the measurements are already made.
     """
 
     def __init__(self) -> None:
+        self.faults: list[str] = []
         self._stack = AsyncExitStack()
         self._started: dict[str, Started | BackendError] = {}
 
@@ -60,30 +63,49 @@ class Engines:
         return found
 
     async def _start(self, name: str, options: Mapping[str, object]) -> Started | BackendError:
-        if name not in engine_names():
-            return NotConfigured(
-                f"adapter {name!r} has no engine that can be started here; "
-                "give the target an endpoint or endpoint_env"
-            )
         engine = load_engine(name)
-        reason = engine.missing()
-        if reason is not None:
-            return NotConfigured(reason)
         try:
-            return await self._stack.enter_async_context(engine.start(options))
+            reason = engine.missing()
+            if reason is not None:
+                return NotConfigured(reason)
+            running = self._stopping_quietly(name, engine.start(options))
+            return await self._stack.enter_async_context(running)
         except BackendError as error:
             return error
+        except Exception as error:  # noqa: BLE001 - one engine's defect is one target's failure
+            return Unavailable(
+                f"engine {name!r} could not be started: {type(error).__name__}: {one_line(error)}"
+            )
+
+    @asynccontextmanager
+    async def _stopping_quietly(
+        self, name: str, running: AbstractAsyncContextManager[Started]
+    ) -> AsyncIterator[Started]:
+        started = await running.__aenter__()
+        ended: BaseException | None = None
+        try:
+            yield started
+        except BaseException as error:
+            ended = error
+            raise
+        finally:
+            why = (type(ended), ended, ended.__traceback__) if ended else (None, None, None)
+            try:
+                await running.__aexit__(*why)
+            except Exception as error:  # noqa: BLE001 - told, and no reason to lose the run
+                if error is not ended:
+                    self.faults.append(f"engine {name!r} could not be stopped: {one_line(error)}")
 
 
 async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engines) -> Connection:
     """Find or start what the entry names.
 
     Raises BackendError, with the remedy in its text, for an engine that cannot start and
-    for an environment variable that is not set.
+    for an environment variable that is not set or holds no address.
     """
     secrets = {name: _secret(name, variable, environ) for name, variable in entry.secrets.items()}
     if entry.engine:
-        started = await engines.start(entry.adapter, entry.engine_options)
+        started = await engines.start(entry.engine_name, entry.engine_options)
         details = {"version": started.version, **started.details}
         return Connection(
             started.endpoint, {**secrets, **started.secrets}, started.fidelity, details
@@ -96,22 +118,11 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
                 f"environment variable {entry.endpoint_env} is not set; "
                 f"export {entry.endpoint_env}=<address of the server>"
             )
-    plain, found = split_credentials(endpoint)
+    try:
+        plain, found = split_credentials(endpoint)
+    except ValueError as error:
+        raise Unavailable(f"{entry.endpoint_env or 'endpoint'}: {error}") from None
     return Connection(plain, {**found, **secrets}, None)
-
-
-def split_credentials(endpoint: str) -> tuple[str, dict[str, Secret]]:
-    """An address without its user and password, and these as secrets `user`, `password`."""
-    parts = urlsplit(endpoint)
-    if not parts.scheme or "@" not in parts.netloc:
-        return endpoint, {}
-    credentials, _, host = parts.netloc.rpartition("@")
-    user, _, password = credentials.partition(":")
-    secrets = {"user": Secret(unquote(user))} if user else {}
-    if password:
-        secrets["password"] = Secret(unquote(password))
-    plain = SplitResult(parts.scheme, host, parts.path, parts.query, parts.fragment)
-    return urlunsplit(plain), secrets
 
 
 def _secret(name: str, variable: str, environ: Mapping[str, str]) -> Secret:

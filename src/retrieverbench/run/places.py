@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
 
 import anyio
 
 from retrieverbench.adapter import OWN_PREFIX, Adapter, Description, Settings, Writable
-from retrieverbench.errors import AdapterError, RetrieverBenchError
+from retrieverbench.errors import AdapterError, BackendError
 from retrieverbench.model import Chunk, Fidelity
 from retrieverbench.run.connect import Connection
+from retrieverbench.run.guard import Step
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
+from retrieverbench.run.text import hidden_values
 
 PUT_BATCH = 500
 CLOSE_SECONDS = 20.0
+STEP_TIMEOUTS = 10
+"""A step (open, describe, one batch) is given up after so many times the search timeout."""
+SETTLE_TIMEOUTS = 120
+"""The same for `settle`, which may have to build an index."""
 _WEAKNESS: Mapping[Fidelity, int] = {"server": 0, "engine": 1, "stand-in": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An opened and loaded place. Times are in seconds, None where nothing was loaded."""
+    """An opened and loaded place. Times are in seconds, None where nothing was loaded.
+
+    `timeout` is the suite's, per search.
+    """
 
     entry: TargetEntry
     loaded: LoadedAdapter
@@ -32,8 +43,36 @@ class Place:
     connection: Connection
     description: Description
     fidelity: Fidelity
-    load_seconds: float | None
-    settle_seconds: float | None
+    timeout: float
+    load_seconds: float | None = None
+    settle_seconds: float | None = None
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Credentials that no text may show."""
+        return hidden_values(self.connection.secrets)
+
+    async def describe(self) -> Description:
+        """What is there now; BackendError and AdapterError as when it was opened."""
+        return await _describe(self.adapter, self._step("describe", STEP_TIMEOUTS))
+
+    async def add(self, chunks: Sequence[Chunk], private: Sequence[str] = ()) -> None:
+        """Put more chunks and wait until they are searchable.
+
+        `private` are words of the chunks that no error text may repeat. Raises
+        BackendError, and AdapterError for whatever else the adapter raises.
+        """
+        await _put(
+            self.adapter,
+            chunks,
+            self._step("put", STEP_TIMEOUTS, private),
+            self._step("settle", SETTLE_TIMEOUTS, private),
+            lambda _done: None,
+        )
+
+    def _step(self, word: str, times: int, private: Sequence[str] = ()) -> Step:
+        hidden = (*self.hidden, *private)
+        return Step(self.loaded.name, word, times * self.timeout, hidden)
 
 
 def check_capabilities(entry: TargetEntry, loaded: LoadedAdapter, where: str) -> list[str]:
@@ -48,9 +87,14 @@ def check_capabilities(entry: TargetEntry, loaded: LoadedAdapter, where: str) ->
 
 
 def place_name(run_id: str, entry: TargetEntry, arm: str = "") -> str:
-    """A name that no other run uses, in letters every backend allows."""
+    """A name that no other run and no other entry uses, in letters every backend allows.
+
+    A name that had to be changed or cut gets a hash of the original.
+    """
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in entry.name.lower())
-    return f"{OWN_PREFIX}{run_id}_{words[:24]}_{entry.layout}{arm}"
+    if words != entry.name or len(words) > 24:
+        words = f"{words[:17]}_{hashlib.sha256(entry.name.encode()).hexdigest()[:6]}"
+    return f"{OWN_PREFIX}{run_id}_{words}_{entry.layout}{arm}"
 
 
 @asynccontextmanager
@@ -64,15 +108,23 @@ async def open_place(
 ) -> AsyncIterator[Place]:
     """Open, load, wait until searchable, count, describe; close on the way out.
 
-    Raises BackendError when the backend fails and AdapterError when the counts per tenant
-    differ from what was sent. Whatever else an adapter raises becomes an AdapterError.
+    Raises BackendError when the backend fails or does not end a step, and AdapterError when
+    the counts per tenant differ from what was sent. Whatever else an adapter raises becomes
+    an AdapterError. A failure to close is raised, or told beside what went wrong before.
     """
-    with _adapter_faults(loaded.name, "open"):
+    hidden = hidden_values(settings.secrets)
+
+    def step(word: str, times: int) -> Step:
+        return Step(loaded.name, word, times * settings.timeout, hidden)
+
+    with step("open", STEP_TIMEOUTS).guarded():
         adapter = await loaded.cls.open(settings)
     try:
-        seconds = await _load(adapter, loaded, chunks, on_put)
-        with _adapter_faults(loaded.name, "describe"):
-            description = await adapter.describe()
+        seconds = None
+        if "put" in loaded.cls.capabilities:
+            put, settle = step("put", STEP_TIMEOUTS), step("settle", SETTLE_TIMEOUTS)
+            seconds = await _put(adapter, chunks, put, settle, on_put)
+        description = await _describe(adapter, step("describe", STEP_TIMEOUTS))
         if seconds is not None:
             check_counts(description, chunks)
         yield Place(
@@ -82,35 +134,72 @@ async def open_place(
             connection,
             description,
             _fidelity(connection, description),
+            settings.timeout,
             *(seconds or (None, None)),
         )
-    finally:
-        # Shielded: what a run made is removed even when the run is cancelled.
-        with anyio.move_on_after(CLOSE_SECONDS, shield=True), _adapter_faults(loaded.name, "close"):
-            await adapter.close()
+    except BaseException as error:
+        try:
+            await _close(adapter, loaded.name, hidden)
+        except BackendError as second:
+            if isinstance(error, BackendError):
+                error.args = (f"{error}; and afterwards: {second}",)
+        raise
+    await _close(adapter, loaded.name, hidden)
 
 
-async def _load(
+async def _close(adapter: Adapter, name: str, hidden: tuple[str, ...]) -> None:
+    """Shielded: what a run made is removed even when the run is cancelled."""
+    with anyio.CancelScope(shield=True), Step(name, "close", CLOSE_SECONDS, hidden).guarded():
+        await adapter.close()
+
+
+async def _put(
     adapter: Adapter,
-    loaded: LoadedAdapter,
     chunks: Sequence[Chunk],
+    put: Step,
+    settle: Step,
     on_put: Callable[[int], None],
-) -> tuple[float, float] | None:
-    """Seconds to send and seconds until searchable; None for an adapter that is not loaded."""
-    if "put" not in loaded.cls.capabilities:
-        return None
+) -> tuple[float, float]:
+    """Send everything and wait; seconds to send and seconds until searchable."""
     if not isinstance(adapter, Writable):
-        raise AdapterError(f"adapter {loaded.name!r} claims 'put' and lacks put or settle")
+        raise AdapterError(f"adapter {put.adapter!r} claims 'put' and lacks put or settle")
     start = perf_counter_ns()
-    with _adapter_faults(loaded.name, "put"):
-        for first in range(0, len(chunks), PUT_BATCH):
-            batch = chunks[first : first + PUT_BATCH]
+    for first in range(0, len(chunks), PUT_BATCH):
+        batch = chunks[first : first + PUT_BATCH]
+        with put.guarded():
             await adapter.put(batch)
-            on_put(first + len(batch))
+        on_put(first + len(batch))
     sent = perf_counter_ns()
-    with _adapter_faults(loaded.name, "settle"):
+    with settle.guarded():
         await adapter.settle()
     return (sent - start) / 1e9, (perf_counter_ns() - sent) / 1e9
+
+
+async def _describe(adapter: Adapter, step: Step) -> Description:
+    """The description, if it is one that an artifact can hold."""
+    with step.guarded():
+        found: object = await adapter.describe()
+    if not isinstance(found, Description):
+        raise AdapterError(
+            f"adapter {step.adapter!r}: describe returned {type(found).__name__}, not a Description"
+        )
+    for word in ("server", "server_version", "client", "client_version"):
+        if not isinstance(getattr(found, word), str):
+            raise AdapterError(f"adapter {step.adapter!r}: describe: {word} is not text")
+    try:
+        json.dumps(dict(found.settings), allow_nan=False)
+        counts = dict(found.chunks)
+    except (TypeError, ValueError) as error:
+        raise AdapterError(
+            f"adapter {step.adapter!r}: describe: settings hold what JSON cannot: {error}"
+        ) from error
+    for tenant, count in counts.items():
+        if not isinstance(tenant, str) or not isinstance(count, int):
+            raise AdapterError(
+                f"adapter {step.adapter!r}: describe: chunks: {tenant!r:.80}: {count!r:.80}; "
+                "it maps a tenant's text to a whole number"
+            )
+    return found
 
 
 def check_counts(description: Description, chunks: Sequence[Chunk]) -> None:
@@ -119,13 +208,13 @@ def check_counts(description: Description, chunks: Sequence[Chunk]) -> None:
     stored = {tenant: count for tenant, count in description.chunks.items() if count}
     if stored == dict(sent):
         return
-    differing = sorted(sent.keys() | stored.keys())
     lines = [
         f"{tenant!r} {sent.get(tenant, 0)} sent, {stored.get(tenant, 0)} counted"
-        for tenant in differing
+        for tenant in sorted(sent.keys() | stored.keys())
         if sent.get(tenant, 0) != stored.get(tenant, 0)
     ]
-    raise AdapterError(f"after loading, counts differ: {'; '.join(lines[:5])}")
+    more = f"; and {len(lines) - 5} tenants more" if len(lines) > 5 else ""
+    raise AdapterError(f"after loading, counts differ: {'; '.join(lines[:5])}{more}")
 
 
 def _fidelity(connection: Connection, description: Description) -> Fidelity:
@@ -134,16 +223,3 @@ def _fidelity(connection: Connection, description: Description) -> Fidelity:
     if told:
         return max(told, key=_WEAKNESS.__getitem__)
     return "server" if connection.endpoint else "engine"
-
-
-@contextmanager
-def _adapter_faults(name: str, step: str) -> Iterator[None]:
-    """Turn whatever an adapter raises, beyond the errors it promised, into AdapterError."""
-    try:
-        yield
-    except RetrieverBenchError:
-        raise
-    except Exception as error:  # an adapter may raise anything; it is the adapter's fault
-        raise AdapterError(
-            f"adapter {name!r}: {step} raised {type(error).__name__}: {error}"
-        ) from error

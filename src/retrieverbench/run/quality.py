@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import anyio
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
 from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
-from retrieverbench.run.checks import check_response
+from retrieverbench.run.checks import BadAnswer, check_response
+from retrieverbench.run.guard import is_being_cancelled
+from retrieverbench.run.text import hide, one_line
 
 GRACE_SECONDS = 5.0
 """How much later than the adapter's own timeout the harness gives up on it."""
@@ -19,7 +22,7 @@ GRACE_SECONDS = 5.0
 def build_queries(
     cases: Sequence[GoldenCase], vectors: Mapping[str, array[float]], mode: Mode, depth: int
 ) -> list[Query]:
-    """One Query per case, in order; `vectors` are by case id, and lexical mode needs none."""
+    """One Query per case, in order; no vector in lexical mode."""
     return [
         Query(
             text=case.query,
@@ -41,32 +44,43 @@ async def ask_all(
     fidelity: Fidelity,
     concurrency: int,
     timeout: float,
-    on_done: Callable[[], None] = lambda: None,
+    on_done: Callable[[CaseResult], None] = lambda _result: None,
+    hidden: Collection[str] = (),
 ) -> Run:
     """Ask every case once; `timeout` is in seconds and per case.
 
     A failure is the case's result with its code, never an empty list; it stops nothing.
+    `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
     """
     results: list[CaseResult | None] = [None] * len(cases)
     pending = iter(range(len(cases)))
 
     async def worker() -> None:
         for index in pending:
-            results[index] = await _ask(adapter, cases[index].id, queries[index], timeout)
-            on_done()
+            result = await _ask(adapter, cases[index].id, queries[index], timeout, hidden)
+            results[index] = result
+            on_done(result)
 
     async with anyio.create_task_group() as tasks:
         for _ in range(min(concurrency, len(cases))):
             tasks.start_soon(worker)
     depth = queries[0].k if queries else 0
-    return Run(target, depth, tuple(r for r in results if r is not None), fidelity)
+    complete = (
+        result or CaseResult(case.id, "missing")
+        for case, result in zip(cases, results, strict=True)
+    )
+    return Run(target, depth, tuple(complete), fidelity)
 
 
-async def _ask(adapter: Adapter, case_id: str, query: Query, timeout: float) -> CaseResult:
+async def _ask(
+    adapter: Adapter, case_id: str, query: Query, timeout: float, hidden: Collection[str]
+) -> CaseResult:
     try:
         hits = check_response(await search_once(adapter, query, timeout), query)
     except BackendError as error:
-        return CaseResult(case_id, "error", (), error.code.word, one_line(error))
+        message = hide(one_line(error), hidden)
+        refused = error.uids if isinstance(error, BadAnswer) else ()
+        return CaseResult(case_id, "error", (), error.code.word, message, refused)
     return CaseResult(case_id, "ok", tuple((hit.uid, float(hit.score)) for hit in hits))
 
 
@@ -75,19 +89,22 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
 
     An adapter that does not keep its own deadline is cut off GRACE_SECONDS later.
     """
+    limit = timeout + GRACE_SECONDS
     try:
-        with anyio.fail_after(timeout + GRACE_SECONDS):
+        with anyio.move_on_after(limit):
             return await adapter.search(query)
     except BackendError:
         raise
     except TimeoutError as error:
-        raise TimedOut(f"no answer within {timeout + GRACE_SECONDS:g} s") from error
-    except Exception as error:  # an adapter may raise anything; it is the adapter's fault
+        raise TimedOut(f"search raised {type(error).__name__}: {error}") from error
+    except asyncio.CancelledError as error:
+        if is_being_cancelled():
+            raise
+        raise AdapterError("search was cancelled by the adapter or its client") from error
+    except (Exception, SystemExit) as error:
+        # An adapter may raise anything, and it is the adapter's fault; its sys.exit(0)
+        # would otherwise be this command's exit code.
         raise AdapterError(
             f"search raised {type(error).__name__}: {error}", code=Code.BAD_ANSWER
         ) from error
-
-
-def one_line(error: BaseException, limit: int = 300) -> str:
-    """An error's text in one line of at most `limit` characters."""
-    return " ".join(str(error).split())[:limit] or type(error).__name__
+    raise TimedOut(f"no answer within {limit:g} s")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
+import hashlib
 import importlib.util
+import inspect
+import re
 import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 
 from retrieverbench.adapter import CAPABILITIES, Adapter
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.options import nearest
+from retrieverbench.run.text import one_line
 
 GROUP = "retrieverbench.adapters"
-DISTRIBUTION = "retrieverbench"
 _COROUTINES = ("open", "search", "describe", "close")
+_LOADING = ("put", "settle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +44,35 @@ def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
     name given by two distributions, a broken plugin or a class that breaks the protocol;
     MissingClient when a package of the adapter's extra is not installed.
     """
-    if ":" in name or name.endswith(".py"):
+    if is_file(name):
         return _load_file(name, base)
     points = _entry_points()
     if name not in points:
         raise InputError(f"adapter: no adapter named {name!r}; {nearest(name, points)}")
     found = points[name]
     if len(found) > 1:
-        owners = " and ".join(f"{_owner(p)[0]} {_owner(p)[1]}" for p in found)
+        owners = " and ".join(" ".join(_owner(point)) for point in found)
         raise InputError(f"adapter: {name!r} is given by {owners}; uninstall one of them")
     distribution, version = _owner(found[0])
     try:
         cls = found[0].load()
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise _missing_client(name, distribution, error) from error
-    except AttributeError as error:
+    except (Exception, SystemExit) as error:  # whatever a plugin may raise, it is its defect
         raise InputError(
-            f"adapter: {name!r} of {distribution} {version} is broken: {error}"
+            f"adapter: {name!r} of {distribution} {version} cannot be imported: "
+            f"{type(error).__name__}: {one_line(error)}; repair or uninstall it"
         ) from error
     return LoadedAdapter(name, _checked(cls, name), distribution, version)
 
 
+def is_file(name: str) -> bool:
+    """Whether an adapter's name means a file and not an entry point."""
+    return name.endswith(".py") or ".py:" in name
+
+
 def _entry_points() -> dict[str, list[metadata.EntryPoint]]:
+    """By name; one distribution found twice on the path, as editable installs are, is one."""
     points: dict[str, list[metadata.EntryPoint]] = {}
     for point in metadata.entry_points(group=GROUP):
         others = points.setdefault(point.name, [])
@@ -74,27 +85,33 @@ def _owner(point: metadata.EntryPoint) -> tuple[str, str]:
     return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
 
 
-def _missing_client(name: str, distribution: str, error: ImportError) -> Exception:
+def _missing_client(name: str, distribution: str, error: ModuleNotFoundError) -> Exception:
     """The pip line if the missing module belongs to the extra; else the plugin is broken."""
     module = (error.name or "").split(".")[0]
-    wanted = _extra_requirements(name, distribution)
-    if module and _provides(module, wanted):
+    if module and _provides(module, _extra_requirements(name, distribution)):
         extra = name.replace("_", "-")
         return MissingClient(
             f"adapter {name!r} needs {module}; run: pip install '{distribution}[{extra}]'"
         )
-    return InputError(f"adapter: {name!r} of {distribution} cannot be imported: {error}")
+    return InputError(
+        f"adapter: {name!r} of {distribution} cannot be imported: {one_line(error)}; "
+        "repair or uninstall it"
+    )
 
 
 def _extra_requirements(extra: str, distribution: str) -> set[str]:
     """Normalised names of the distributions that an extra of `distribution` asks for."""
+    try:
+        lines = metadata.requires(distribution) or []
+    except metadata.PackageNotFoundError:
+        return set()
     names = set()
     wanted = extra.replace("_", "-")
-    for line in metadata.requires(distribution) or ():
+    for line in lines:
         requirement, _, marker = line.partition(";")
         if f'"{wanted}"' in marker.replace("'", '"').replace("_", "-"):
-            name = requirement.split("[")[0].split("<")[0].split(">")[0].split("=")[0]
-            names.add(name.strip().lower().replace("_", "-"))
+            name = re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0]
+            names.add(name.lower().replace("_", "-"))
     return names
 
 
@@ -114,20 +131,10 @@ def _load_file(name: str, base: Path) -> LoadedAdapter:
         raise InputError(f"adapter: {name!r} names no class; write '{file_name}:ClassName'")
     if not path.is_file():
         raise InputError(
-            f"adapter: {file_name!r} is not there ({path.name} in {path.parent.name}/)"
+            f"adapter: {file_name!r} is not there ({path.name} in {path.parent.name}/); "
+            "name a .py file, relative to the suite"
         )
-    module_name = f"retrieverbench_file_{abs(hash(str(path)))}"
-    specification = importlib.util.spec_from_file_location(module_name, path)
-    if specification is None or specification.loader is None:
-        raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[module_name] = module
-    try:
-        specification.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file may raise is the user's to repair
-        raise InputError(
-            f"adapter: {file_name!r} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+    module = _import_file(path, file_name)
     classes = [key for key, value in vars(module).items() if isinstance(value, type)]
     if attribute not in classes:
         raise InputError(
@@ -136,16 +143,54 @@ def _load_file(name: str, base: Path) -> LoadedAdapter:
     return LoadedAdapter(name, _checked(getattr(module, attribute), name), "file", path.name)
 
 
+def _import_file(path: Path, file_name: str) -> ModuleType:
+    module_name = f"retrieverbench_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    specification = importlib.util.spec_from_file_location(module_name, path)
+    if specification is None or specification.loader is None:
+        raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[module_name] = module  # dataclasses in the file look for it there
+    try:
+        specification.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # the user's file may raise anything
+        del sys.modules[module_name]
+        raise InputError(
+            f"adapter: {file_name!r} cannot be imported: "
+            f"{type(error).__name__}: {one_line(error)}; repair the file"
+        ) from error
+    return module
+
+
 def _checked(cls: object, name: str) -> type[Adapter]:
     """The class itself, if it has what the protocol asks for."""
     if not isinstance(cls, type):
         raise InputError(f"adapter: {name!r} is not a class; an entry point names a class")
-    absent = [part for part in _COROUTINES if not callable(getattr(cls, part, None))]
-    if absent:
-        raise InputError(f"adapter: {name!r} lacks {', '.join(absent)}; see retrieverbench.adapter")
     capabilities = getattr(cls, "capabilities", None)
     if not isinstance(capabilities, frozenset) or not capabilities:
         raise InputError(f"adapter: {name!r} lacks capabilities, a frozenset of words")
-    for word in sorted(map(str, capabilities - CAPABILITIES.keys())):
-        raise InputError(f"adapter: {name!r} claims {word!r}; {nearest(word, CAPABILITIES)}")
+    parts = _COROUTINES + (_LOADING if "put" in capabilities else ())
+    absent = [part for part in parts if not callable(getattr(cls, part, None))]
+    if absent:
+        raise InputError(f"adapter: {name!r} lacks {', '.join(absent)}; see retrieverbench.adapter")
+    plain = [part for part in parts if not _is_coroutine(getattr(cls, part))]
+    if plain:
+        raise InputError(
+            f"adapter: {name!r}: {', '.join(plain)} is no coroutine; write 'async def {plain[0]}'"
+        )
+    unknown = sorted(map(str, capabilities - CAPABILITIES.keys()))
+    if unknown:
+        raise InputError(
+            *(
+                f"adapter: {name!r} claims {word!r}; {nearest(word, CAPABILITIES)}"
+                for word in unknown
+            )
+        )
     return cls
+
+
+def _is_coroutine(function: object) -> bool:
+    """Whether calling it can be awaited, seen through well-behaved decorators."""
+    plain = inspect.unwrap(function) if callable(function) else function
+    return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
+        getattr(plain, "__func__", plain)
+    )

@@ -7,6 +7,7 @@ are named by environment variable and resolved by the command.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,8 @@ from retrieverbench.model import (
     Target,
 )
 from retrieverbench.options import parse_options
+from retrieverbench.run.registry import is_file
+from retrieverbench.run.suite_checks import suite_faults
 from retrieverbench.run.toml_lines import KeyPath, key_lines
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10", "Precision@5", "Hit@5", "MRR")
@@ -35,17 +38,18 @@ Positive = Annotated[int, Ge(1)]
 class TargetEntry:
     """One `[[targets]]` entry: a place loaded once and searched in each of its modes.
 
-    `engine = "embedded"` starts the adapter's engine on this machine; otherwise `endpoint`
-    or `endpoint_env` (the name of an environment variable) says where the server is; an
-    adapter in process needs neither. `secrets` maps the adapter's names to names of
-    environment variables. `connect`, `place` and `search` are the adapter's own options.
+    `engine = "embedded"` starts the adapter's engine on this machine, any other word the
+    engine of that name; otherwise `endpoint` or `endpoint_env` (the name of an environment
+    variable) says where the server is; an adapter in process needs neither. `secrets` maps
+    the adapter's names to names of environment variables. `connect`, `place` and `search`
+    are the adapter's own options.
     """
 
     adapter: str
     name: str = ""
     modes: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
     layout: Layout = "filter"
-    engine: Literal["", "embedded"] = ""
+    engine: str = ""
     endpoint: str = ""
     endpoint_env: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +58,11 @@ class TargetEntry:
     connect: Mapping[str, object] = field(default_factory=dict)
     place: Mapping[str, object] = field(default_factory=dict)
     search: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def engine_name(self) -> str:
+        """The engine to start; "" for none."""
+        return self.adapter if self.engine == "embedded" else self.engine
 
     @property
     def options(self) -> Mapping[str, Mapping[str, object]]:
@@ -113,7 +122,10 @@ class RuleEntry:
 
 @dataclass(frozen=True)
 class Suite:
-    """A whole suite file, checked. `path` and `sha256` are filled in by `load_suite`."""
+    """A whole suite file, checked.
+
+    `path`, `sha256` (over the bytes of the file) and `lines` are filled in by `load_suite`.
+    """
 
     golden: str
     corpus: str
@@ -173,60 +185,69 @@ def load_suite(path: Path) -> Suite:
     Raises InputError with every fault of the file at once: broken TOML, unknown keys (with
     the nearest valid name), wrong types, no target, two targets of one name.
     """
+    data, text = _read(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(_syntax_fault(path, text, error)) from None
+    lines = key_lines(text)
+    faults = [
+        f"{path}:{lines.get((key,), 1)}: {key}: unknown key; remove it"
+        for key in sorted(_FILLED_IN & raw.keys())
+    ]
+    if faults:
+        raise InputError(*faults)
+    suite = parse_options(Suite, raw, str(path), lines)
+    suite = replace(
+        suite,
+        name=suite.name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "suite",
+        targets=tuple(replace(t, name=t.name or _default_name(t.adapter)) for t in suite.targets),
+        path=path,
+        sha256=hashlib.sha256(data).hexdigest(),
+        lines=lines,
+    )
+    faults = list(suite_faults(suite))
+    if faults:
+        raise InputError(*faults)
+    return suite
+
+
+def _read(path: Path) -> tuple[bytes, str]:
+    try:
+        data = path.read_bytes()
+        return data, data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read: {error.strerror}; name a suite file, "
             "or write one with 'retrieverbench init'"
         ) from None
     except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
         raise InputError(
-            f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
+            f"{path}:{line}: byte 0x{data[error.start]:02X} at column {column} is not UTF-8; "
+            "save the file as UTF-8"
         ) from None
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
-    lines = key_lines(text)
-    foreign = sorted(_FILLED_IN & raw.keys())
-    if foreign:
-        raise InputError(f"{path}:{lines.get((foreign[0],), 1)}: {foreign[0]}: unknown key")
-    suite = parse_options(Suite, raw, str(path), lines)
-    suite = replace(
-        suite,
-        name=suite.name or path.stem,
-        targets=tuple(replace(t, name=t.name or t.adapter) for t in suite.targets),
-        path=path,
-        sha256=hashlib.sha256(text.encode()).hexdigest(),
-        lines=lines,
-    )
-    _check(suite)
-    return suite
 
 
-def _check(suite: Suite) -> None:
-    faults = []
-    if not suite.targets:
-        faults.append(f"{suite.path}:1: targets: none given; add a [[targets]] entry")
-    seen: dict[tuple[str, str], int] = {}
-    for number, target in enumerate(suite.targets):
-        place = f"{suite.path}:{suite.line('targets', number)}: targets.{number}"
-        if not target.modes:
-            faults.append(f"{place}.modes: empty; name at least one of dense, lexical, hybrid")
-        if target.engine and (target.endpoint or target.endpoint_env):
-            faults.append(f"{place}: engine and endpoint both given; keep one")
-        first = seen.setdefault((target.name, target.layout), number)
-        if first != number:
-            faults.append(
-                f"{place}.name: {target.name!r} with layout {target.layout!r} is already used "
-                f"by targets.{first}; give each entry a name of its own"
-            )
-    if faults:
-        raise InputError(*faults)
+def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
+    """What the parser says, with its line where every message has it."""
+    message = str(error)
+    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    line, column = (place[1], place[2]) if place else (None, None)
+    where = f" at column {column}" if column else " at the end of the file"
+    plain = message[: place.start()] if place else message
+    last = text.rstrip("\n").count("\n") + 1
+    return f"{path}:{line or last}: not valid TOML: {plain}{where}; see toml.io for the syntax"
+
+
+def _default_name(adapter: str) -> str:
+    """The entry point's name; of a file its class, as `--adapter` names it."""
+    return adapter.rpartition(":")[2].lower() if is_file(adapter) else adapter
 
 
 def _rule_name(entry: RuleEntry) -> str:
     subject = entry.metric or entry.counter or ""
     where = ",".join(f"{key}={value}" for key, value in sorted(entry.slice.items()))
-    return " ".join(part for part in (entry.kind, subject, where) if part)
+    on = f"on {', '.join(entry.targets)}" if entry.targets else ""
+    return " ".join(part for part in (entry.kind, subject, where, on) if part)

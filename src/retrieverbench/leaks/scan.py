@@ -1,0 +1,37 @@
+"""Every text in an answer, wherever an adapter put it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+
+DEEPEST = 8
+"""Answers are shallow; what is nested deeper than this would be a loop."""
+
+
+def strings_in(value: object, leave_out: object = None, depth: int = 0) -> Iterator[str]:
+    """All texts of a value: keys, values, items and fields; not those of `leave_out`.
+
+    Objects that are no plain data, such as a client that an answer refers to, are not part
+    of the answer.
+    """
+    if value is leave_out or depth > DEEPEST:
+        return
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        yield value.decode("utf-8", "replace")
+    else:
+        for part in _parts(value):
+            yield from strings_in(part, leave_out, depth + 1)
+
+
+def _parts(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        yield from value.keys()
+        yield from value.values()
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from value
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from (getattr(value, field.name, None) for field in fields(value))
+        yield from getattr(value, "__dict__", {}).values()

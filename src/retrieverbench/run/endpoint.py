@@ -1,0 +1,81 @@
+"""An address and the credentials in it, told apart before anything can show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from retrieverbench.adapter import Secret
+
+_SECRETS: Mapping[str, str] = {
+    "user": "user",
+    "username": "user",
+    "password": "password",
+    "passwd": "password",
+    "pwd": "password",
+    "api_key": "api_key",
+    "api-key": "api_key",
+    "apikey": "api_key",
+}
+"""Names of parameters that hold a credential, and the secret that adapters know it as."""
+
+_PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)")
+
+
+def split_credentials(endpoint: str) -> tuple[str, dict[str, Secret]]:
+    """An address without its credentials, and these as secrets `user`, `password`, `api_key`.
+
+    Reads URLs (user and password before the host, or as parameters) and the
+    `key=value key='value'` form of PostgreSQL. Raises ValueError, which shows nothing of
+    the address, where it cannot be told which part is the password.
+    """
+    if "://" not in endpoint and _PAIR.match(endpoint):
+        return _split_pairs(endpoint)
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        raise ValueError("this is no address; write scheme://host:port/name") from None
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        raise ValueError(
+            "there is an @ behind the host; percent-encode the special characters of user "
+            "and password (@ is %40, / is %2F, # is %23, ? is %3F)"
+        )
+    credentials, _, host = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
+    found = {"user": unquote(user), "password": unquote(password)}
+    kept = []
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        name = _SECRETS.get(key.lower())
+        if name is None:
+            kept.append((key, value))
+        else:
+            found[name] = value
+    query = parts.query if len(kept) == len(parse_qsl(parts.query, True)) else urlencode(kept)
+    plain = SplitResult(parts.scheme, host, parts.path, query, parts.fragment)
+    same = not credentials and query == parts.query
+    return endpoint if same else urlunsplit(plain), _secrets(found)
+
+
+def _split_pairs(endpoint: str) -> tuple[str, dict[str, Secret]]:
+    """The same for `host=localhost password='a b'`."""
+    found = {}
+    kept = []
+    end = 0
+    for pair in _PAIR.finditer(endpoint):
+        if endpoint[end : pair.start()].strip():
+            break
+        end = pair.end()
+        name = _SECRETS.get(pair[1].lower())
+        if name is None:
+            kept.append(pair[0].strip())
+            continue
+        value = pair[2][1:-1] if pair[2].startswith("'") else pair[2]
+        found[name] = re.sub(r"\\(.)", r"\1", value)
+    if endpoint[end:].strip():
+        raise ValueError("this is no list of key=value; quote values with blanks as 'a b'")
+    return " ".join(kept) if found else endpoint, _secrets(found)
+
+
+def _secrets(found: Mapping[str, str]) -> dict[str, Secret]:
+    return {name: Secret(value) for name, value in found.items() if value}

@@ -1,0 +1,121 @@
+"""What a suite's types cannot say: names, addresses and patterns that must fit together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from retrieverbench.engines import engine_names
+from retrieverbench.errors import TenantError
+from retrieverbench.model import parse_tenant
+from retrieverbench.options import nearest
+from retrieverbench.run.endpoint import split_credentials
+
+if TYPE_CHECKING:
+    from retrieverbench.run.suite import Suite, TargetEntry
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def suite_faults(suite: Suite) -> Iterator[str]:
+    """One line per fault: `file:line: field: what is wrong; what to do`."""
+    if not suite.targets:
+        yield f"{suite.path}:1: targets: none given; add a [[targets]] entry"
+    if not _NAME.fullmatch(suite.name):
+        yield f"{_place(suite, 'name')}: {suite.name!r:.80} {_NAME_RULE}"
+    yield from _tenant_faults(suite)
+    seen: dict[tuple[str, str], int] = {}
+    for number, target in enumerate(suite.targets):
+        for key, text in _target_faults(target):
+            yield f"{_place(suite, 'targets', number, *key.split('.'))}: {text}"
+        first = seen.setdefault((target.name, target.layout), number)
+        if first != number:
+            yield (
+                f"{_place(suite, 'targets', number, 'name')}: {target.name!r} with layout "
+                f"{target.layout!r} is already used by targets.{first}; "
+                "give each entry a name of its own"
+            )
+
+
+_NAME_RULE = (
+    "cannot name files and rules; use letters, digits, '.', '_' and '-', beginning with "
+    "a letter or digit"
+)
+
+
+def _place(suite: Suite, *key: str | int) -> str:
+    """`file:line: key.path`, with the line of the longest part that stands in the file."""
+    known = (key[:end] for end in range(len(key), 0, -1) if key[:end] in suite.lines)
+    line = suite.lines.get(next(known, ()), 1)
+    return f"{suite.path}:{line}: {'.'.join(map(str, key))}"
+
+
+def _tenant_faults(suite: Suite) -> Iterator[str]:
+    try:
+        re.compile(suite.tenant_pattern)
+    except re.error as error:
+        yield (
+            f"{_place(suite, 'tenant_pattern')}: {suite.tenant_pattern!r:.80} is no regular "
+            f"expression: {error}; correct it or leave it out"
+        )
+        return
+    if suite.default_tenant is not None:
+        try:
+            parse_tenant(suite.default_tenant, suite.tenant_pattern)
+        except TenantError as error:
+            yield f"{_place(suite, 'default_tenant')}: {error}"
+
+
+def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
+    """The key and what is wrong with it. Nothing that may be a credential is shown."""
+    if not _NAME.fullmatch(target.name):
+        yield "name", f"{target.name!r:.80} {_NAME_RULE}"
+    if not target.modes:
+        yield "modes", "empty; name at least one of dense, lexical, hybrid"
+    for mode in sorted({mode for mode in target.modes if target.modes.count(mode) > 1}):
+        yield "modes", f"{mode!r} is given twice; name each mode once"
+    if target.engine and (target.endpoint or target.endpoint_env):
+        yield "engine", "engine and endpoint both given; keep one"
+    if target.endpoint and target.endpoint_env:
+        yield "endpoint", "endpoint and endpoint_env both given; keep one"
+    if target.engine_name and target.engine_name not in engine_names():
+        yield (
+            "engine",
+            (
+                f"there is no engine {target.engine_name!r:.80} to start; "
+                f"{nearest(target.engine_name, ['embedded', *engine_names()])}, or give an endpoint"
+            ),
+        )
+    yield from _secret_faults(target)
+
+
+def _secret_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
+    variables = dict(target.secrets)
+    if target.endpoint_env:
+        variables["endpoint_env"] = target.endpoint_env
+    for name, variable in variables.items():
+        if not _VARIABLE.fullmatch(variable):
+            key = name if name == "endpoint_env" else f"secrets.{name}"
+            yield (
+                key,
+                (
+                    "is not the name of an environment variable (letters, digits and '_'); "
+                    "name the variable that holds the value, never the value itself"
+                ),
+            )
+    try:
+        _, found = split_credentials(target.endpoint)
+    except ValueError as error:
+        yield "endpoint", str(error)
+        return
+    held = sorted(found.keys() - {"user"})
+    if held:
+        yield (
+            "endpoint",
+            (
+                f"holds a credential ({', '.join(held)}); put the whole address into an "
+                "environment variable and name that as endpoint_env"
+            ),
+        )

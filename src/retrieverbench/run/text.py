@@ -1,0 +1,41 @@
+"""Foreign error texts made fit for one line, with nothing in them that must stay hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from retrieverbench.adapter import Secret
+
+HIDDEN = "***"
+
+
+def one_line(error: BaseException | str, limit: int = 300) -> str:
+    """An error's text in one printable line of at most `limit` characters."""
+    text = "".join(c if c.isprintable() else " " for c in str(error))
+    return " ".join(text.split())[:limit] or type(error).__name__
+
+
+def hidden_values(secrets: Mapping[str, Secret]) -> tuple[str, ...]:
+    """What no text may show of some credentials; the name of a user is no secret."""
+    return tuple(secret.reveal() for name, secret in secrets.items() if name != "user")
+
+
+def hide(text: str, hidden: Iterable[str]) -> str:
+    """The text without any of the hidden values, as they are or percent-encoded."""
+    for value in sorted(hidden, key=len, reverse=True):
+        for form in {value, quote(value, safe="")} - {""}:
+            text = text.replace(form, HIDDEN)
+    return text
+
+
+def hide_in(error: BaseException, hidden: Iterable[str]) -> None:
+    """Remove hidden values from an error's text; a cause that shows one is dropped."""
+    values = tuple(hidden)
+    error.args = tuple(hide(part, values) if isinstance(part, str) else part for part in error.args)
+    if hasattr(error, "faults"):
+        error.faults = tuple(hide(line, values) for line in error.faults)
+    cause = error.__cause__
+    if cause is not None and hide(str(cause), values) != str(cause):
+        error.__cause__ = None
+        error.__suppress_context__ = True
