@@ -1,18 +1,19 @@
 """The memory adapter with its tenant condition dropped."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from retrieverbench.model import TenantId, Value
-from retrieverbench_adapters import memory
+from retrieverbench_adapters.memory import Memory, ranking
+from retrieverbench_adapters.memory.bm25 import Rows
+from retrieverbench_adapters.memory.index import Index
 
 
-def tenant_rows(index: Any, tenant: TenantId, where: Mapping[str, Value]) -> Any:
-    return np.arange(len(index.chunks))
+def tenant_rows(index: Index, tenant: TenantId, where: Mapping[str, Value]) -> Rows:
+    return np.arange(len(index.chunks), dtype=np.int64)
 
 
-setattr(memory._Index, "tenant_rows", tenant_rows)  # noqa: B010 - a type checker would refuse it
+ranking.tenant_rows = tenant_rows
 
-Leaky = memory.Memory
+Leaky = Memory

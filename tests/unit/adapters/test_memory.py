@@ -18,7 +18,8 @@ import pytrec_eval
 from retrieverbench.adapter import CAPABILITIES, Settings, Writable
 from retrieverbench.errors import InputError, Rejected, TenantError, Unavailable
 from retrieverbench.model import Chunk, Layout, Mode, Query, Response, TenantId, Value
-from retrieverbench_adapters.memory import Memory, _Analyzer
+from retrieverbench_adapters.memory import Memory
+from retrieverbench_adapters.memory.analyzer import Analyzer
 
 pytestmark = pytest.mark.anyio
 
@@ -202,11 +203,11 @@ async def test_lexical_returns_matches_only() -> None:
 )
 def test_the_english_analyzer_makes_lucenes_terms(text: str, terms: list[str]) -> None:
     """Each expected list is the output of Lucene 10.5's EnglishAnalyzer."""
-    assert _Analyzer("english").terms(text) == terms
+    assert Analyzer("english").terms(text) == terms
 
 
 def test_the_standard_analyzer_neither_stops_nor_stems() -> None:
-    assert _Analyzer("standard").terms("The dogs' JAMES's") == ["the", "dogs", "james's"]
+    assert Analyzer("standard").terms("The dogs' JAMES's") == ["the", "dogs", "james's"]
 
 
 # Published figures
