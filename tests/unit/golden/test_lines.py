@@ -50,6 +50,13 @@ def messages(raw: bytes) -> list[str]:
             ),
         ),
         (
+            b'  {"a": 1 "b": 2}\r\n',
+            (
+                "f:1: not valid JSON: Expecting ',' delimiter at column 11; "
+                "every line holds one complete JSON object [G03]"
+            ),
+        ),
+        (
             b'{"a": NaN}\n',
             (
                 "f:1: not valid JSON: NaN is not a JSON number; "

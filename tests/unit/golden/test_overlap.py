@@ -21,6 +21,7 @@ Messages = Callable[[str | bytes], list[str]]
         ("a b c d", "a x b", 0.5),
         ("a b c d", "d c b a", 0.25),
         ("a b", "c", 0.0),
+        ("a a", "a b", 0.5),
         ("", "c", 1.0),
     ],
 )
