@@ -157,6 +157,7 @@ def _fetch_one(
             try:
                 _download(artifact, partial_file, repository, grew)
             except OSError as error:  # the HTTP client's own errors are OSErrors as well
+                _close_answer(error)
                 if last:
                     raise Unavailable(
                         _failure(artifact, folder, _text(error, repository))
@@ -170,6 +171,13 @@ def _fetch_one(
         partial_file.unlink(missing_ok=True)
     wrong = f"the file served has sha256 {found}, pinned is {artifact.sha256}"
     raise BackendError(_failure(artifact, folder, wrong), code=Code.BAD_ANSWER)
+
+
+def _close_answer(error: OSError) -> None:
+    """An answer that was an error is still open: it was asked for as a stream."""
+    answer = getattr(error, "response", None)
+    if answer is not None:
+        answer.close()
 
 
 def _download(
