@@ -128,7 +128,9 @@ _SYNONYMS = {
     "map": "ap",
     "map_cut": "ap",
     "r_cap": "capped_recall",
+    "r_precision": "rprec",
 }
+_HYPHEN = re.compile(r"-(?!l[0-9]+$)")  # of a label such as nDCG-lin, not of a level
 _NAME = re.compile(r"(?P<base>[a-z_]+?)(?:(?:@|_at_|_)(?P<k>[0-9]{1,9}))?(?:-l(?P<level>[0-9]+))?")
 
 
@@ -166,11 +168,13 @@ def parse_metric(name: str) -> Metric:
 
     >>> [parse_metric(n).name for n in ("nDCG@10", "Recall_at_5", "p@5", "MRR", "Success@3-l2")]
     ['ndcg@10', 'recall@5', 'precision@5', 'mrr', 'hit@3-l2']
+    >>> [parse_metric(parse_metric(n).label).name for n in ("ndcg_lin@10", "rprec", "r_cap@5")]
+    ['ndcg_lin@10', 'rprec', 'capped_recall@5']
 
     Raises InputError for an unknown name, with the nearest known one, and for a cut or
     level that the metric cannot have.
     """
-    match = _NAME.fullmatch(name.strip().lower())
+    match = _NAME.fullmatch(_HYPHEN.sub("_", name.strip().lower()))
     base = match["base"] if match else ""
     base = _SYNONYMS.get(base, base)
     if match is None or base not in METRICS:

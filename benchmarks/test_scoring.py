@@ -1,0 +1,180 @@
+"""Scoring 10,000 queries x 100 results beside ranx, pytrec_eval and ir_measures.
+
+    python -m pytest benchmarks/test_scoring.py --benchmark-only -s
+
+All systems must agree on the values first. In memory, rounds of all systems alternate in
+one process, so that noise of the machine meets all of them; times are CPU seconds. ranx is
+given its objects ready-made and compiled; we look at every list for repeated ids, order and
+ties, which the others do not. From files, each system reads and scores in a process of its
+own, which also tells its peak memory.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytrec_eval
+
+from retrieverbench.metrics import score_trec
+
+QUERIES, RESULTS, JUDGED, ROUNDS = 10_000, 100, 10, 9
+NAMES = ("ndcg_lin@10", "recall@100", "mrr", "precision@5")
+OURS = "retrieverbench"
+
+Run = dict[str, list[tuple[str, float]]]
+Qrels = dict[str, dict[str, int]]
+Means = dict[str, float]
+
+
+def workload(seed: int = 1) -> tuple[Run, Qrels]:
+    """Six judged chunks in each list and four outside it, grades 0 to 3, no ties."""
+    chance = random.Random(seed)
+    run: Run = {}
+    qrels: Qrels = {}
+    for query in range(QUERIES):
+        numbers = chance.sample(range(100_000), RESULTS + JUDGED)
+        names = [f"d{number}" for number in numbers]
+        returned = names[:RESULTS]
+        run[f"q{query}"] = [(name, 100.0 - rank) for rank, name in enumerate(returned)]
+        judged = chance.sample(returned, 6) + names[RESULTS : RESULTS + JUDGED - 6]
+        qrels[f"q{query}"] = {name: chance.randint(0, 3) for name in judged}
+        qrels[f"q{query}"][judged[0]] = 1  # a query without a relevant chunk is another matter
+    return run, qrels
+
+
+def contenders(run: Run, qrels: Qrels) -> dict[str, Callable[[], Means]]:
+    """What is timed of each system; everything that it wants made before is made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numba's, about its own casts
+        import ranx
+
+    by_query = {query: dict(hits) for query, hits in run.items()}
+    ranx_qrels, ranx_run = ranx.Qrels(qrels), ranx.Run(by_query)
+    ranx_names = ["ndcg@10", "recall@100", "mrr", "precision@5"]
+    trec_names = {"ndcg_cut.10", "recall.100", "recip_rank", "P.5"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, trec_names)
+    measures = [ir_measures.nDCG @ 10, ir_measures.R @ 100, ir_measures.RR, ir_measures.P @ 5]
+
+    def ours() -> Means:
+        return {k: v for k, v in score_trec(run, qrels, NAMES)["mean"].items() if v is not None}
+
+    def by_ranx() -> Means:
+        means: dict[str, Any] = ranx.evaluate(ranx_qrels, ranx_run, ranx_names)
+        return dict(zip(NAMES, (float(means[name]) for name in ranx_names), strict=True))
+
+    def by_pytrec_eval() -> Means:
+        rows = evaluator.evaluate(by_query).values()
+        keys = ("ndcg_cut_10", "recall_100", "recip_rank", "P_5")
+        means = (statistics.fmean(row[key] for row in rows) for key in keys)
+        return dict(zip(NAMES, means, strict=True))
+
+    def by_ir_measures() -> Means:
+        means = ir_measures.calc_aggregate(measures, qrels, by_query)
+        return dict(zip(NAMES, (means[measure] for measure in measures), strict=True))
+
+    return {
+        OURS: ours,
+        "ranx (evaluate only)": by_ranx,
+        "pytrec_eval": by_pytrec_eval,
+        "ir_measures": by_ir_measures,
+    }
+
+
+def test_scoring_from_memory(benchmark: Any) -> None:
+    run, qrels = workload()
+    systems = contenders(run, qrels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = {name: score() for name, score in systems.items()}  # also compiles ranx
+    for name, means in answers.items():
+        for metric in NAMES:
+            assert abs(means[metric] - answers[OURS][metric]) < 1e-9, (name, metric)
+    seconds: dict[str, list[float]] = {name: [] for name in systems}
+
+    def one_round() -> None:
+        for name, score in systems.items():
+            start = time.process_time()
+            score()
+            seconds[name].append(time.process_time() - start)
+
+    benchmark.pedantic(one_round, rounds=ROUNDS, iterations=1)
+    ours = statistics.median(seconds[OURS])
+    print("\n\n| system | CPU s, median | smallest | ours / this, median of rounds |")
+    print("|---|---|---|---|")
+    for name, times in seconds.items():
+        ratio = statistics.median(a / b for a, b in zip(seconds[OURS], times, strict=True))
+        print(f"| {name} | {statistics.median(times):.3f} | {min(times):.3f} | {ratio:.2f} |")
+        benchmark.extra_info[name] = ratio
+    assert ours > 0.0
+
+
+FROM_FILES = {
+    OURS: """
+from pathlib import Path
+from retrieverbench.golden.trec import read_qrels, read_run
+from retrieverbench.metrics import score_trec
+run, qrels = read_run(Path(sys.argv[1])), read_qrels(Path(sys.argv[2])).grades
+mean = score_trec(run, qrels, ["ndcg_lin@10", "recall@100", "mrr", "precision@5"])["mean"]
+mean = list(mean.values())
+""",
+    "pytrec_eval": """
+import statistics
+import pytrec_eval
+with open(sys.argv[2]) as file:
+    qrels = pytrec_eval.parse_qrel(file)
+with open(sys.argv[1]) as file:
+    run = pytrec_eval.parse_run(file)
+names = {"ndcg_cut.10", "recall.100", "recip_rank", "P.5"}
+rows = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run).values()
+keys = ("ndcg_cut_10", "recall_100", "recip_rank", "P_5")
+mean = [statistics.fmean(row[key] for row in rows) for key in keys]
+""",
+}
+CHILD = """
+import json, sys, time
+{body}
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(json.dumps([time.process_time(), int(status["VmHWM"].split()[0]) / 1024, mean]))
+"""
+
+
+def test_scoring_from_files(benchmark: Any, tmp_path: Path) -> None:
+    run, qrels = workload()
+    run_file, qrels_file = tmp_path / "run.trec", tmp_path / "qrels.trec"
+    with run_file.open("w", encoding="utf-8") as file:
+        for query, hits in run.items():
+            for rank, (name, score) in enumerate(hits, 1):
+                file.write(f"{query} Q0 {name} {rank} {score} tag\n")
+    with qrels_file.open("w", encoding="utf-8") as file:
+        for query, grades in qrels.items():
+            file.writelines(f"{query} 0 {name} {grade}\n" for name, grade in grades.items())
+    figures: dict[str, list[tuple[float, float]]] = {name: [] for name in FROM_FILES}
+    means: dict[str, list[float]] = {}
+
+    def one_round() -> None:
+        for name, body in FROM_FILES.items():
+            command = [sys.executable, "-c", CHILD.format(body=body)]
+            command += [str(run_file), str(qrels_file)]
+            out = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+            cpu, peak, means[name] = json.loads(out)
+            figures[name].append((cpu, peak))
+
+    benchmark.pedantic(one_round, rounds=5, iterations=1)
+    for ours, theirs in zip(*means.values(), strict=True):
+        assert abs(ours - theirs) < 1e-9
+    print("\n\n| system | CPU s of the process, median | peak MiB, median |")
+    print("|---|---|---|")
+    for name, rows in figures.items():
+        cpu, peak = (statistics.median(column) for column in zip(*rows, strict=True))
+        print(f"| {name} | {cpu:.2f} | {peak:.0f} |")
+        benchmark.extra_info[name] = [cpu, peak]
