@@ -41,23 +41,22 @@ from retrieverbench.errors import (
     Unsupported,
 )
 from retrieverbench.model import MODES, Chunk, Mode, Query, TenantId
-from retrieverbench_adapters import azure_search
-from retrieverbench_adapters.azure_search import (
-    AzureSearch,
-    Place,
-    batches,
+from retrieverbench_adapters.azure_search import AzureSearch, documents, requests
+from retrieverbench_adapters.azure_search.definition import (
     differences,
-    escape,
     index_definition,
     index_name,
-    key,
+)
+from retrieverbench_adapters.azure_search.documents import batches, key, pair
+from retrieverbench_adapters.azure_search.options import Place
+from retrieverbench_adapters.azure_search.options import Search as SearchOptions
+from retrieverbench_adapters.azure_search.requests import (
+    escape,
     literal,
-    pair,
     query_filter,
     search_arguments,
     tenant_filter,
 )
-from retrieverbench_adapters.azure_search import Search as SearchOptions
 
 pytestmark = pytest.mark.anyio
 DIMENSION = 8
@@ -193,7 +192,7 @@ async def test_each_tenant_sees_its_own_only_and_the_filter_is_why(
         assert owners([h.uid for h in response.hits]) == {tenant.value}
         assert {h.tenant for h in response.hits} == {tenant.value}
     assert (await loaded.search(ask(mode, TenantId("nobody")))).hits == []
-    monkeypatch.setattr(azure_search, "tenant_filter", lambda _tenant: "true")
+    monkeypatch.setattr(requests, "tenant_filter", lambda _tenant: "true")
     unfiltered = await loaded.search(ask(mode, k=100))
     assert owners([h.uid for h in unfiltered.hits]) == {"acme", "globex"}
 
@@ -661,7 +660,7 @@ def test_long_uids_and_illegal_places_get_a_hash() -> None:
 
 def test_batches_are_cut_by_count_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(b) for b in batches({"n": i} for i in range(2500))] == [1000, 1000, 500]
-    monkeypatch.setattr(azure_search, "MAX_BATCH_BYTES", 1000)
+    monkeypatch.setattr(documents, "MAX_BATCH_BYTES", 1000)
     cut = list(batches({"text": "é" * 30} for _ in range(10)))
     assert sum(len(b) for b in cut) == 10
     assert all(len(json.dumps(b)) <= 1000 for b in cut)

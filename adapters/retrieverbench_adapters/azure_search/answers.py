@@ -1,0 +1,143 @@
+"""Answers: hits, the failures of items, and errors, each as ours."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import aiohttp
+import anyio
+from azure.core.exceptions import (
+    AzureError,
+    ServiceRequestError,
+    ServiceRequestTimeoutError,
+    ServiceResponseError,
+    ServiceResponseTimeoutError,
+)
+from azure.search.documents.models import IndexingResult
+
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    Code,
+    Refused,
+    Rejected,
+    Throttled,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from retrieverbench.model import Fidelity, Hit
+
+_FIDELITY_HEADER = "x-retrieverbench-fidelity"
+_FIDELITIES: tuple[Fidelity, ...] = ("server", "engine", "stand-in")
+
+
+@dataclass(slots=True)
+class Answer:
+    """Sees an answer before the client does: raises errors, keeps what the client drops.
+
+    The client splits a batch answered by 413 wrongly (12.0.0) and logs a traceback for an
+    error without body; raising here forestalls both. `tolerated` is a status that the
+    client may handle itself.
+    """
+
+    secret: str = field(repr=False)
+    tolerated: int = 0
+    status: int = 0
+    server_ms: float | None = None
+    fidelity: Fidelity | None = None
+
+    def __call__(self, response: Any) -> None:
+        """Look at a response of the client's pipeline; a failure is raised as ours."""
+        http = response.http_response
+        self.status, headers = http.status_code, http.headers
+        shown = headers.get(_FIDELITY_HEADER)
+        self.fidelity = next((word for word in _FIDELITIES if word == shown), None)
+        self.server_ms = _number(headers.get("elapsed-time"))
+        if self.status >= 400 and self.status != self.tolerated:
+            text = error_text(self.status, http.text()).replace(self.secret, "***")
+            raise http_error(self.status, text, _number(headers.get("retry-after")))
+
+
+@contextmanager
+def calling(doing: str, timeout: float) -> Iterator[None]:
+    """One deadline in seconds around the client, and its exceptions as ours."""
+    place = f"azure_search: {doing}"
+    try:
+        with anyio.fail_after(timeout):
+            yield
+    except (TimeoutError, ServiceRequestTimeoutError, ServiceResponseTimeoutError) as error:
+        raise TimedOut(f"{place}: no answer in {timeout:g} s") from error
+    except (ServiceRequestError, ServiceResponseError) as error:
+        refused = isinstance(error.inner_exception, aiohttp.ClientConnectorError)
+        code = Code.CONNECT if refused else Code.RESET
+        raise Unavailable(f"{place}: {error.message}", code=code) from error
+    except (AzureError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise AdapterError(f"{place}: unexpected answer: {error!r:.300}") from error
+
+
+def http_error(status: int, text: str, retry_after: float | None) -> BackendError:
+    """The error for a status; `text` is the service's own."""
+    message = f"azure_search: {text}"
+    if status in {429, 503}:
+        return Throttled(message, retry_after=retry_after)
+    if status in {401, 403}:
+        return Refused(f"{message}; check the key and its rights")
+    if status == 501:
+        return Unsupported(message)
+    if status >= 500:
+        return Unavailable(message, code=Code.HTTP_5XX)
+    return Rejected(message)
+
+
+def error_text(status: int, body: str) -> str:
+    """The service's message on one line, or what is known when there is none."""
+    try:
+        error = json.loads(body)["error"]
+        message = f"{error.get('code') or ''} {error['message']}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = body or "no text in the answer"
+    return f"status {status}: {' '.join(message.split())[:1000]}"
+
+
+def check_items(batch: Sequence[Mapping[str, Any]], items: Sequence[IndexingResult]) -> None:
+    """Raise what the client only reports: items that failed, or are not mentioned at all."""
+    failed = [item for item in items if not item.succeeded]
+    if failed:
+        uids = {item["key"]: item["uid"] for item in batch}
+        first = failed[0]
+        text = (
+            f"status {first.status_code}: chunk {uids.get(first.key)!r}: {first.error_message}; "
+            f"{len(failed)} of {len(batch)} chunks were refused"
+        )
+        raise http_error(first.status_code, text, None)
+    if {item.key for item in items} != {item["key"] for item in batch}:
+        raise AdapterError("azure_search: put: the answer does not name every chunk sent")
+
+
+def read_hit(raw: Mapping[str, Any], *, want_text: bool) -> Hit:
+    """One hit; its text is in `content` where the chunk has no title."""
+    uid, score, tenant = raw["uid"], raw["@search.score"], raw["tenant"]
+    if not isinstance(uid, str) or not isinstance(score, float) or not math.isfinite(score):
+        raise AdapterError(f"azure_search: search: uid {uid!r:.80} with score {score!r}")
+    text = None
+    if want_text:
+        text = raw["content"] if raw["text"] is None else raw["text"]
+    return Hit(uid, score, tenant, text)
+
+
+def plain(model: Any) -> dict[str, Any]:
+    """A model of the client as the JSON that the service sent."""
+    return cast("dict[str, Any]", model.as_dict())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,85 @@
+"""What a suite may set for this adapter, and what of it cannot be."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from annotated_types import Ge, Gt, Le
+
+from retrieverbench.adapter import OWN_PREFIX, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """How the service is spoken to."""
+
+    api_version: str = "2026-04-01"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The index; the defaults are the service's own, but for the English analyzer."""
+
+    analyzer: str = "en.lucene"
+    m: Annotated[int, Ge(4), Le(10)] = 4
+    ef_construction: Annotated[int, Ge(100), Le(1000)] = 400
+    ef_search: Annotated[int, Ge(100), Le(1000)] = 500
+    settle_seconds: Annotated[float, Gt(0)] = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """`vector_k` is the length of the vector list, by default 50 or k if that is more.
+
+    `raw_syntax` sends query texts as they are; otherwise they are escaped, so that every
+    text is words and no operator.
+    """
+
+    exact: bool = False
+    search_mode: Literal["any", "all"] = "any"
+    raw_syntax: bool = False
+    vector_k: Annotated[int, Ge(1)] | None = None
+    vector_weight: Annotated[float, Gt(0)] = 1.0
+    vector_filter_mode: Literal["preFilter", "postFilter", "strictPostFilter"] = "preFilter"
+    scoring_statistics: Literal["global", "local"] = "global"
+    session_id: str = "retrieverbench"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that a suite may set for this adapter."""
+
+    connect: Connect = field(default_factory=Connect)
+    place: Place = field(default_factory=Place)
+    search: Search = field(default_factory=Search)
+
+
+def faults(settings: Settings) -> list[str]:
+    """One line for everything in the settings that cannot be, before anything is sent."""
+    found = []
+    url = urlsplit(settings.endpoint)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        found.append(f"endpoint: {settings.endpoint!r} is no URL; give https://NAME.search...")
+    elif url.scheme == "http" and not is_loopback(settings.endpoint):
+        found.append(f"endpoint: {settings.endpoint!r} would send the key in clear; use https")
+    if "api_key" not in settings.secrets:
+        found.append("secrets.api_key: missing; name the variable that holds the admin key")
+    if not settings.place.startswith(OWN_PREFIX):
+        found.append(f"place: {settings.place!r} does not begin with {OWN_PREFIX!r}")
+    if settings.layout != "filter":
+        found.append(f"layout: {settings.layout!r} is not supported; use filter")
+    if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
+        found.append("dimension: 0 with a mode that needs vectors; choose an embedder")
+    return [f"azure_search: {fault}" for fault in found]
+
+
+def is_loopback(endpoint: str) -> bool:
+    """Whether the host of a URL is this machine, by address or as `localhost`."""
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
