@@ -125,13 +125,14 @@ def _fault(cls: type, detail: Any, place: str) -> str:
         return f"{place}: unknown key; {nearest(str(location[-1]), known)}"
     if detail["type"] in _MISSING:
         return f"{place}: missing; this key is required"
-    if detail["type"] == "literal_error":
-        known = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
-        return (
-            f"{place}: {detail['input']!r:.80} is unknown; {nearest(str(detail['input']), known)}"
-        )
     value = detail["input"]
     shown = _kind(value) if isinstance(value, dict | list) else f"{value!r:.80}"
+    if detail["type"] == "literal_error":
+        expected = str(detail["ctx"]["expected"])
+        names = re.findall(r"'([^']*)'", expected)
+        if names:
+            return f"{place}: {shown} is unknown; {nearest(str(value), names)}"
+        return f"{place}: {shown} is wrong; allowed: {expected.lower()}"  # `True` is true in files
     message = str(detail["msg"])
     return f"{place}: {shown} is wrong; {message[0].lower()}{message[1:]}"
 
