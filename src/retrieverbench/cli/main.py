@@ -12,6 +12,7 @@ import traceback
 import click
 
 from retrieverbench.cli.baseline import baseline
+from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
 from retrieverbench.cli.lists import adapters, engine, engines
 from retrieverbench.cli.run import run
@@ -35,7 +36,7 @@ def command(context: click.Context, *, debug: bool) -> None:
     context.obj = debug
 
 
-for part in (run, score, adapters, engines, engine, init, baseline):
+for part in (run, score, golden, adapters, engines, engine, init, baseline):
     command.add_command(part)
 
 
@@ -75,7 +76,7 @@ def _show(error: RetrieverBenchError) -> None:
     """One line per fault; the causes below, indented."""
     lines = error.faults if isinstance(error, InputError) else (str(error),)
     for line in lines:
-        click.echo(f"error: {line}", err=True)
+        click.echo(line if line.startswith("warning: ") else f"error: {line}", err=True)
     cause = error.__cause__
     if cause is not None and str(cause) and str(cause) not in str(error):
         click.echo(f"  caused by {type(cause).__name__}: {' '.join(str(cause).split())}", err=True)

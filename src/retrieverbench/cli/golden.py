@@ -1,0 +1,88 @@
+"""`retrieverbench golden`: check a set without any backend, and write its manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from retrieverbench.errors import InputError
+
+VERSION_WORDS = ("index", "embedding", "prompt", "chunking")
+
+
+@click.group()
+def golden() -> None:
+    """Golden sets: check one, or write the manifest of a new version."""
+
+
+@golden.command()
+@click.argument("set_file", metavar="SET.jsonl", type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, metavar="CORPUS.jsonl", type=click.Path(path_type=Path))
+def check(set_file: Path, corpus: Path) -> None:
+    """Read a golden set and its corpus; every fault and warning, a line each."""
+    from retrieverbench.golden import coverage_warnings, load_set
+
+    chunks, cases = load_set(set_file, corpus)
+    for warning in (*chunks.warnings, *cases.warnings, *coverage_warnings(cases, chunks)):
+        click.echo(f"warning: {warning}", err=True)
+    tenants = len({chunk.tenant for chunk in chunks.chunks})
+    click.echo(
+        f"{cases.name}: {len(cases.cases)} cases, {len(chunks.chunks)} chunks of "
+        f"{tenants} tenants: no fault"
+    )
+
+
+@golden.command()
+@click.argument("set_file", metavar="NAME.vN.jsonl", type=click.Path(path_type=Path))
+@click.option("--corpus", required=True, metavar="CORPUS.jsonl", type=click.Path(path_type=Path))
+@click.option("--reason", required=True, help="Why this version exists; kept in the manifest.")
+@click.option("--by", "rebuilt_by", default="", help="Who made it; kept in the manifest.")
+@click.option(
+    "--version-of",
+    "versions",
+    multiple=True,
+    metavar="WORD=VALUE",
+    help=f"Version of one of {', '.join(VERSION_WORDS)} (repeatable).",
+)
+def bump(
+    set_file: Path, corpus: Path, reason: str, rebuilt_by: str, versions: tuple[str, ...]
+) -> None:
+    """Write the manifest of a new version: checksums, counts, versions.
+
+    A version that has a manifest is never rewritten: save the changed set as the next
+    version (NAME.v2.jsonl beside NAME.v1.jsonl) and bump that.
+    """
+    from datetime import UTC, datetime
+
+    from retrieverbench.golden import make_manifest, write_manifest
+
+    path = set_file.with_suffix(".manifest.json")
+    if path.exists():
+        raise InputError(
+            f"{path}: is already there, and versions are never rewritten; save the changed set "
+            "as the next version and bump that"
+        )
+    manifest = make_manifest(
+        set_file,
+        corpus,
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        reason=reason,
+        rebuilt_by=rebuilt_by or "unnamed",
+        versions=_versions(versions),
+    )
+    click.echo(f"wrote {write_manifest(set_file, manifest)}")
+
+
+def _versions(words: tuple[str, ...]) -> dict[str, str]:
+    """The four versions beside the set's own; one not given is `unversioned`."""
+    from retrieverbench.options import nearest
+
+    found = dict.fromkeys(VERSION_WORDS, "unversioned")
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in found or not equals or not value:
+            hint = nearest(key, VERSION_WORDS)
+            raise InputError(f"--version-of: {word!r} is not WORD=VALUE; {hint}")
+        found[key] = value
+    return found

@@ -1,0 +1,67 @@
+"""`score` as a user types it, against trec_eval's own expected output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench_support import Bench
+
+
+def expected(path: Path) -> dict[str, float]:
+    """Measure → value over all topics, of one of trec_eval's output files."""
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    return {name: float(value) for name, topic, value in rows if topic == "all" and name != "runid"}
+
+
+def test_trec_evals_own_files_give_its_own_numbers(bench: Bench, shared: Path) -> None:
+    folder = shared / "conformance" / "trec_eval"
+    done = bench.run(
+        "score", folder / "results.test", folder / "qrels.test", "--json",
+        "--convention", "trec_eval", "--metrics", "AP,MRR,P@5,Recall@100,nDCG-lin@10",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    known = expected(folder / "out.test.a")
+    names = ("map", "recip_rank", "P_5", "recall_100", "ndcg_cut_10")
+    found = list(result["mean"].values())
+    assert found == pytest.approx([known[name] for name in names], abs=1e-4)
+    assert set(result) == {"mean", "per_query"}
+
+
+def test_names_of_the_issue_are_understood(bench: Bench) -> None:
+    (bench.folder / "r").write_text("q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n", encoding="utf-8")
+    (bench.folder / "j").write_text("q 0 b 1\n", encoding="utf-8")
+    done = bench.run("score", "r", "j", "--metrics", "nDCG@10,Recall@100", "--json")
+    assert done.returncode == 0, done.stderr
+    mean = json.loads(done.stdout)["mean"]
+    assert mean == {"ndcg@10": pytest.approx(0.63092975), "recall@100": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "message"),
+    [
+        ("q Q0 a 1\n", "q 0 b 1\n", "r:1:"),
+        ("q Q0 a 1 2.0 x\n", "q 0 b one\n", "j:1:"),
+        ("q Q0 a 1 nan x\n", "q 0 b 1\n", "r:1:"),
+    ],
+)
+def test_broken_lines_are_named(bench: Bench, run: str, qrels: str, message: str) -> None:
+    (bench.folder / "r").write_text(run, encoding="utf-8")
+    (bench.folder / "j").write_text(qrels, encoding="utf-8")
+    done = bench.run("score", "r", "j")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_unknown_names_are_named_with_the_nearest(bench: Bench) -> None:
+    (bench.folder / "r").write_text("q Q0 a 1 2.0 x\n", encoding="utf-8")
+    (bench.folder / "j").write_text("q 0 a 1\n", encoding="utf-8")
+    metric = bench.run("score", "r", "j", "--metrics", "nDGC@10")
+    convention = bench.run("score", "r", "j", "--convention", "trec_evil")
+    assert (metric.returncode, convention.returncode) == (2, 2)
+    assert "ndcg" in metric.stderr
+    assert "trec_eval" in convention.stderr
