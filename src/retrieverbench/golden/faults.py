@@ -63,13 +63,14 @@ class Faults:
 def settle(collected: Iterable[Faults]) -> tuple[str, ...]:
     """Raise InputError with every fault of every file, or return the warnings.
 
-    Errors come before warnings; the first 100 lines are given, then a count of the rest.
+    Errors come before warnings, which are marked as such among errors; the first 100 lines
+    are given, then a count of the rest.
     """
     files = list(collected)
     errors = [line for faults in files for line in faults.lines(warnings=False)]
     warnings = [line for faults in files for line in faults.lines(warnings=True)]
     if errors:
-        raise InputError(*_shortened(errors, warnings))
+        raise InputError(*_shortened(errors, [f"warning: {line}" for line in warnings]))
     return tuple(_shortened([], warnings))
 
 

@@ -20,7 +20,7 @@ def test_errors_come_before_warnings_and_by_line() -> None:
         "a.jsonl:2: early [G11]",
         "a.jsonl:9: late [G10]",
         "b.jsonl: about the file [G33]",
-        "a.jsonl:3: odd [G29]",
+        "warning: a.jsonl:3: odd [G29]",
     )
 
 
