@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from retrieverbench.metrics import TrecScores
 
 DEFAULT_METRICS = "nDCG@10,Recall@100,MRR"
 
@@ -35,7 +39,22 @@ def score(
         read_run(run_file), read_qrels(qrels_file, negative=negative).grades, names, convention
     )
     if as_json:
-        click.echo(json.dumps(result, sort_keys=True))
+        click.echo(json.dumps(_by_asked_name(result), sort_keys=True))
         return
-    for name, value in result["mean"].items():
-        click.echo(f"{name}\tall\t{value:.4f}")
+    for name in names:
+        canonical = result["asked"][name]
+        value = result["mean"][canonical]
+        click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
+
+
+def _by_asked_name(result: TrecScores) -> dict[str, object]:
+    """Keyed by the names that were asked for; `metrics` says what each of them is exactly."""
+    asked = result["asked"]
+    by_metric = ("mean", "per_query", "reasons", "n", "counted_as_zero")
+    renamed: dict[str, object] = {
+        key: {name: values[canonical] for name, canonical in asked.items() if canonical in values}
+        for key in by_metric
+        if isinstance(values := result[key], dict)
+    }
+    rest = {"convention": result["convention"], "counters": result["counters"]}
+    return {**rest, "metrics": asked, **renamed}
