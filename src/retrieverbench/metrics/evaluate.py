@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Convention, Rules
-from retrieverbench.metrics.declarations import METRICS, Metric
+from retrieverbench.metrics.declarations import Metric
 from retrieverbench.metrics.lists import Listing, arrange
 from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, Function, see
 
@@ -180,8 +180,3 @@ def _rounded(value: float, digits: int) -> float:
     """Rounded half up, as OpenSearch does."""
     shift = math.pow(10.0, digits)
     return int(value * shift + 0.5) / shift
-
-
-def needs_grades(metric: Metric) -> bool:
-    """Whether a metric can only be computed where grades are given."""
-    return metric.level is not None and METRICS[metric.base].view == "binary"
