@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,11 +51,17 @@ def score(
 def _by_asked_name(result: TrecScores) -> dict[str, object]:
     """Keyed by the names that were asked for; `metrics` says what each of them is exactly."""
     asked = result["asked"]
-    by_metric = ("mean", "per_query", "reasons", "n", "counted_as_zero")
-    renamed: dict[str, object] = {
-        key: {name: values[canonical] for name, canonical in asked.items() if canonical in values}
-        for key in by_metric
-        if isinstance(values := result[key], dict)
+
+    def renamed(values: Mapping[str, object]) -> dict[str, object]:
+        return {name: values[key] for name, key in asked.items() if key in values}
+
+    return {
+        "convention": result["convention"],
+        "metrics": asked,
+        "mean": renamed(result["mean"]),
+        "per_query": renamed(result["per_query"]),
+        "reasons": renamed(result["reasons"]),
+        "n": renamed(result["n"]),
+        "counted_as_zero": renamed(result["counted_as_zero"]),
+        "counters": result["counters"],
     }
-    rest = {"convention": result["convention"], "counters": result["counters"]}
-    return {**rest, "metrics": asked, **renamed}
