@@ -6,9 +6,12 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from retrieverbench.errors import InputError
 from retrieverbench.model import SCHEMA, Artifact
+
+T = TypeVar("T")
 
 
 def run_path(artifact: Artifact, results: Path) -> Path:
@@ -48,29 +51,31 @@ def _writable(value: object) -> object:
 
 def read_artifact(path: Path) -> Artifact:
     """Read an artifact; InputError for a file that is none, or of another schema."""
+    return read_record(path, Artifact, SCHEMA, "run the suite again")
+
+
+def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
+    """A dataclass from its JSON file; InputError for a file that is none, or another schema."""
     from pydantic import TypeAdapter, ValidationError
 
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; name an artifact") from None
-    try:
         raw = json.loads(data)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; name a .json file") from None
     except ValueError as error:
-        raise InputError(f"{path}: not valid JSON: {error}; name an artifact (.json)") from None
-    schema = raw.get("schema") if isinstance(raw, dict) else None
-    if schema != SCHEMA:
+        raise InputError(f"{path}: not valid JSON: {error}; {remedy}") from None
+    found = raw.get("schema") if isinstance(raw, dict) else None
+    if type(found) is not int or found != schema:
         raise InputError(
-            f"{path}: schema: {schema!r} is not {SCHEMA}; name an artifact of this version"
+            f"{path}: schema: {found!r:.80} is not {schema}; name another file, or {remedy}"
         )
     try:
-        return TypeAdapter(Artifact).validate_json(data)
+        return TypeAdapter(cls).validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{path}: {where}: {first['msg']}; the artifact was altered, run the suite again"
-        ) from None
+        raise InputError(f"{path}: {where}: {first['msg']}; it was altered, {remedy}") from None
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,8 @@ from retrieverbench.model import (
     Scores,
     TargetResult,
 )
-from retrieverbench.report.artifact import write_whole
+from retrieverbench.report.acceptance import changes, objections
+from retrieverbench.report.artifact import read_record, write_whole
 
 
 def baseline_path(folder: Path, suite: str, label: str) -> Path:
@@ -42,23 +43,7 @@ def load_baselines(folder: Path, suite: str, labels: Iterable[str]) -> dict[str,
 
 def read_baseline(path: Path) -> Baseline:
     """One baseline; its own checksum must agree."""
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        data = path.read_bytes()
-        baseline = TypeAdapter(Baseline).validate_json(data)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{path}: {where}: {first['msg']}; accept a run again with 'baseline accept'"
-        ) from None
-    if baseline.schema != BASELINE_SCHEMA:
-        raise InputError(
-            f"{path}: schema: {baseline.schema} is not {BASELINE_SCHEMA}; accept a run again"
-        )
+    baseline = read_record(path, Baseline, BASELINE_SCHEMA, "accept a run with 'baseline accept'")
     if baseline.sha256 != _checksum(baseline):
         raise InputError(f"{path}: was altered by hand; restore it, or accept a run again")
     return baseline
@@ -73,47 +58,26 @@ def accept_baseline(
     case, an interrupted run, an unversioned golden set, a cache, an uncommitted tree
     (unless `allow_dirty`), a failed verdict without a reason, nothing measured.
     """
-    faults = list(_objections(artifact, because, allow_dirty=allow_dirty))
+    faults = list(objections(artifact, because, allow_dirty=allow_dirty))
     if faults:
         raise InputError(*(f"cannot be accepted: {fault}" for fault in faults))
-    labels = [result.target.label for result in artifact.targets]
-    before = load_baselines(folder, artifact.suite, labels)
     accepted = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     lines = []
     for result in artifact.targets:
+        label = result.target.label
         if result.scores is None:
-            lines.append(f"{result.target.label}: not measured, no baseline written")
+            lines.append(f"{label}: not measured, no baseline written")
             continue
         baseline = _make(artifact, result, result.scores, accepted, because)
-        path = baseline_path(folder, artifact.suite, result.target.label)
+        path = baseline_path(folder, artifact.suite, label)
+        lines.append(f"{label}: accepted")
+        try:
+            before = read_baseline(path) if path.exists() else None
+            lines += changes(before, baseline, result, artifact)
+        except InputError as error:  # it is replaced: that is the remedy its message names
+            lines.append(f"  not compared with the baseline before: {error}")
         write_whole(path, _dump(baseline))
-        lines += [f"{result.target.label}: accepted"]
-        lines += _changes(before.get(result.target.label), baseline)
     return lines
-
-
-def _objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterator[str]:
-    measured = [result for result in artifact.targets if result.scores is not None]
-    if not measured:
-        yield "nothing was measured"
-    if not artifact.complete:
-        yield "the run was interrupted; run it to its end"
-    if artifact.golden.version is None:
-        yield "the golden set has no version; give it a manifest"
-    if artifact.cache != "off":
-        yield f"a cache was on ({artifact.cache}); it would measure the cache"
-    if artifact.dirty and not allow_dirty:
-        yield "the tree has uncommitted changes; commit them, or say --allow-dirty"
-    for result in measured:
-        label = result.target.label
-        if result.leaks is None or result.leaks.proof == "leak":
-            yield f"{label} leaks, or was not checked for leaks"
-        bad = [case for case in result.results if case.status != "ok"]
-        if bad:
-            yield f"{label}: {len(bad)} cases were not answered"
-    verdict = artifact.verdict
-    if verdict is not None and verdict.word == "fail" and not because:
-        yield f"it fails ({verdict.reasons[0]}); say why with --because"
 
 
 def _make(
@@ -145,6 +109,7 @@ def _make(
         accepted=accepted,
         because=because,
         cases={case.case_id: _case(case, scores) for case in result.results},
+        counters=dict(scores.counters),
     )
     return replace(baseline, sha256=_checksum(baseline))
 
@@ -182,24 +147,3 @@ def _dump(baseline: Baseline) -> bytes:
         f"  {json.dumps(key)}: {json.dumps(cases[key], sort_keys=True)}" for key in sorted(cases)
     )
     return f'{head},\n "cases": {{\n{rows}\n }}\n}}\n'.encode()
-
-
-def _changes(before: Baseline | None, after: Baseline) -> list[str]:
-    """How each mean moved, case counts included; the first baseline has nothing to compare."""
-    if before is None:
-        return ["  first baseline of this target"]
-    metrics = sorted({name for case in after.cases.values() for name in case.values})
-    lines = []
-    for metric in metrics:
-        then, now = _mean(before, metric), _mean(after, metric)
-        if then is not None and now is not None:
-            lines.append(f"  {metric}: {then:.4f} -> {now:.4f} ({now - then:+.4f})")
-    moved = [key for key, case in after.cases.items() if before.cases.get(key) != case]
-    return [*lines, f"  {len(moved)} of {len(after.cases)} cases changed"]
-
-
-def _mean(baseline: Baseline, metric: str) -> float | None:
-    from math import fsum
-
-    values = [v for c in baseline.cases.values() if (v := c.values.get(metric)) is not None]
-    return fsum(values) / len(values) if values else None

@@ -1,0 +1,110 @@
+"""Whether a run may become a baseline, and what would change if it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import fsum
+
+from retrieverbench.gate import differences, leak_of
+from retrieverbench.model import Artifact, Baseline, TargetResult
+
+LISTED = 10
+"""Case ids that a line names before it only counts."""
+
+
+def objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterator[str]:
+    """Everything that keeps a run from becoming a baseline, with what to do about it."""
+    measured = [result for result in artifact.targets if result.scores is not None]
+    if not measured:
+        yield "nothing was measured; see the report for what would make it run"
+    if not artifact.complete:
+        yield "the run was interrupted; run it to its end"
+    if artifact.golden.version is None:
+        yield "the golden set has no version; give it a manifest"
+    if artifact.cache != "off":
+        yield f"a cache was on ({artifact.cache}); it would measure the cache, run without it"
+    if artifact.dirty and not allow_dirty:
+        yield "the tree has uncommitted changes; commit them, or say --allow-dirty"
+    for result in artifact.targets:
+        leak = leak_of(result)
+        if leak is not None:
+            yield f"a leak: {leak}; repair it, no baseline holds a leak"
+    for result in measured:
+        yield from _of_target(result, artifact)
+    yield from _of_verdict(artifact, because)
+
+
+def _of_target(result: TargetResult, artifact: Artifact) -> Iterator[str]:
+    label = result.target.label
+    scores = result.scores
+    assert scores is not None
+    if result.leaks is None:
+        yield f"{label} was not checked for leaks; run the suite again"
+    bad = [case.case_id for case in result.results if case.status != "ok"]
+    if bad:
+        yield f"{label}: {len(bad)} cases were not answered, first {bad[0]!r}; run it again"
+    absent = artifact.golden.cases - len({case.case_id for case in result.results})
+    if absent:
+        yield f"{label}: {absent} cases of the golden set are missing; run it again"
+    if all(mean.value is None for mean in scores.means.values()):
+        yield f"{label}: nothing valid was measured; no metric has a mean"
+    if result.backend is not None and result.backend.settings_changed:
+        changed = "; ".join(result.backend.settings_changed)
+        yield f"{label}: settings changed during the run ({changed}); run it again"
+
+
+def _of_verdict(artifact: Artifact, because: str) -> Iterator[str]:
+    """A failed rule asks for a reason, also where another finding decided the exit code."""
+    verdict = artifact.verdict
+    if verdict is None:
+        yield "the run was never judged; run the suite again"
+        return
+    failed = [rule for rule in verdict.rules if rule.word == "fail"]
+    if (failed or verdict.word == "fail") and not because.strip():
+        first = f"{failed[0].rule} on {failed[0].target}" if failed else verdict.reasons[0]
+        yield f"it fails ({first}); say why with --because"
+
+
+def changes(
+    before: Baseline | None, after: Baseline, result: TargetResult, artifact: Artifact
+) -> Iterator[str]:
+    """Indented lines: changed versions, how each mean moved, which cases miss now."""
+    if before is None:
+        yield "  first baseline of this target"
+        return
+    yield from (f"  changed: {line}" for line in differences(result, artifact, before))
+    metrics = {name for base in (before, after) for c in base.cases.values() for name in c.values}
+    for metric in sorted(metrics):
+        then, now = _mean(before, metric), _mean(after, metric)
+        moved = f" ({now - then:+.4f})" if then is not None and now is not None else ""
+        if then is not None or now is not None:
+            yield f"  {metric}: {_shown(then)} -> {_shown(now)}{moved}"
+    hit = f"hit@{after.depth}"
+    yield from _moved_cases("new misses", before, after, hit, 1.0, 0.0)
+    yield from _moved_cases("new hits", before, after, hit, 0.0, 1.0)
+    differing = [key for key, case in after.cases.items() if before.cases.get(key) != case]
+    yield f"  {len(differing)} of {len(after.cases)} cases changed"
+
+
+def _moved_cases(
+    words: str, before: Baseline, after: Baseline, metric: str, then: float, now: float
+) -> Iterator[str]:
+    found = [
+        key
+        for key, case in sorted(after.cases.items())
+        if key in before.cases
+        and before.cases[key].values.get(metric) == then
+        and case.values.get(metric) == now
+    ]
+    if found:
+        more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
+        yield f"  {len(found)} {words} at {metric}: {', '.join(found[:LISTED])}{more}"
+
+
+def _shown(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.4f}"
+
+
+def _mean(baseline: Baseline, metric: str) -> float | None:
+    values = [v for c in baseline.cases.values() if (v := c.values.get(metric)) is not None]
+    return fsum(values) / len(values) if values else None
