@@ -1,0 +1,85 @@
+"""Answers that break the protocol are named, and what they show is kept for the ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieverbench.errors import Code
+from retrieverbench.model import Hit, Query, Response, TenantId
+from retrieverbench.run import BadAnswer, check_response
+from retrieverbench.run.checks import readable_uids
+
+QUERY = Query("text", TenantId("acme"), 2, "lexical")
+
+
+def hit(uid: Any = "acme/1", score: Any = 1.0) -> Hit:
+    return Hit(uid, score)
+
+
+def test_good_answers_pass() -> None:
+    for hits in ([], [hit()], [hit(), hit("acme/2", 0)], [hit(score=-1e300)]):
+        assert check_response(Response(hits), QUERY) == hits
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (None, "search returned NoneType, not a Response"),
+        ([hit()], "search returned list, not a Response"),
+        (Response(None), "hits is NoneType, not a list"),  # type: ignore[arg-type]
+        (Response((hit(),)), "hits is tuple, not a list"),  # type: ignore[arg-type]
+        (Response([hit(), hit("b"), hit("c")]), "search returned 3 hits for k = 2"),
+        (Response([{"uid": "a"}]), "hit 1: is dict, not a Hit"),  # type: ignore[list-item]
+        (Response([hit(), hit(7)]), "hit 2: uid 7 is not text"),
+        (Response([hit("")]), "hit 1: uid '' is not text"),
+        (Response([hit("acme/\ud800")]), "hit 1: uid 'acme/\\ud800' is not Unicode"),
+        (Response([hit(score=float("nan"))]), "hit 1: score nan is not a finite number"),
+        (Response([hit(score=float("inf"))]), "hit 1: score inf is not a finite number"),
+        (Response([hit(score=10**400)]), "is not a finite number"),
+        (Response([hit(score=True)]), "hit 1: score True is bool, not float"),
+        (Response([hit(score="1.0")]), "hit 1: score '1.0' is str, not float"),
+        (Response([hit(score=None)]), "hit 1: score None is NoneType, not float"),
+    ],
+)
+def test_broken_answers_are_refused(answer: object, text: str) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        check_response(answer, QUERY)
+    assert text in str(caught.value)
+    assert caught.value.code is Code.BAD_ANSWER
+
+
+def test_a_numpy_score_is_named_by_its_type() -> None:
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(BadAnswer, match="float32, not float"):
+        check_response(Response([hit(score=numpy.float32(0.5))]), QUERY)
+    assert check_response(Response([hit(score=numpy.float64(0.5))]), QUERY)
+
+
+def test_incomplete_answers_have_a_code_of_their_own() -> None:
+    with pytest.raises(BadAnswer, match="incomplete") as caught:
+        check_response(Response([hit()], partial=True), QUERY)
+    assert caught.value.code is Code.PARTIAL
+    assert caught.value.uids == ("acme/1",)
+
+
+def test_refused_answers_keep_what_can_be_read() -> None:
+    many = [hit("acme/1"), hit("globex/9"), hit("acme/2", float("nan"))]
+    with pytest.raises(BadAnswer) as caught:
+        check_response(Response(many), QUERY)
+    assert caught.value.uids == ("acme/1", "globex/9", "acme/2")
+
+
+@pytest.mark.parametrize(
+    ("answer", "uids"),
+    [
+        (None, ()),
+        ("text", ()),
+        (Response(None), ()),  # type: ignore[arg-type]
+        ([hit("a"), {"uid": "b"}, hit(3), None], ("a",)),
+        ([hit("\ud800")], ("\\ud800",)),
+    ],
+)
+def test_readable_uids(answer: object, uids: tuple[str, ...]) -> None:
+    assert readable_uids(answer) == uids

@@ -1,0 +1,293 @@
+"""A place is opened, loaded, counted, described and closed, whatever the adapter does."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from retrieverbench.adapter import Adapter, Description, Secret, Settings
+from retrieverbench.errors import AdapterError, BackendError, Refused, TimedOut, Unavailable
+from retrieverbench.model import Chunk, Fidelity, TenantId
+from retrieverbench.run import (
+    Connection,
+    LoadedAdapter,
+    Place,
+    TargetEntry,
+    check_capabilities,
+    open_place,
+    place_name,
+)
+from retrieverbench.run import places as places_module
+
+pytestmark = pytest.mark.anyio
+SECRET = "hunter2"
+CHUNKS = [Chunk(f"d{n}", TenantId("acme" if n % 2 else "globex"), f"text {n}") for n in range(7)]
+Make = Callable[..., type[Adapter]]
+
+
+def settings(timeout: float = 5.0) -> Settings:
+    return Settings(
+        "", "rb_x", frozenset({"lexical"}), timeout=timeout, secrets={"password": Secret(SECRET)}
+    )
+
+
+def opening(
+    cls: type[Adapter],
+    chunks: Sequence[Chunk] = CHUNKS,
+    *,
+    timeout: float = 5.0,
+    connection: Connection | None = None,
+    on_put: Callable[[int], None] = lambda _done: None,
+) -> Any:
+    loaded = LoadedAdapter("fake", cls, "dist", "1")
+    connection = connection or Connection("", {"password": Secret(SECRET)}, None)
+    return open_place(TargetEntry("fake"), loaded, connection, settings(timeout), chunks, on_put)
+
+
+def made(cls: Any) -> Any:
+    """The adapter object that was opened last."""
+    return cls.opened[-1]
+
+
+async def test_good_adapter_is_loaded_counted_and_closed(
+    clean: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieverbench.run.places.PUT_BATCH", 3)
+    done: list[int] = []
+    async with opening(clean, on_put=done.append) as place:
+        assert place.load_seconds is not None
+        assert place.settle_seconds is not None
+        assert place.description.chunks == {"acme": 3, "globex": 4}
+        assert place.fidelity == "engine"
+        assert made(clean).closed == 0
+    assert done == [3, 6, 7]
+    assert made(clean).closed == 1
+
+
+async def test_read_only_adapter_has_no_load_times_and_no_count(one_method: Make) -> None:
+    cls = one_method(capabilities=frozenset({"lexical", "filter"}))
+    async with opening(cls) as place:
+        assert (place.load_seconds, place.settle_seconds) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({"acme": 3, "globex": 3}, "'globex' 4 sent, 3 counted"),
+        ({"acme": 3}, "'globex' 4 sent, 0 counted"),
+        ({"acme": 3, "globex": 4, "ghost": 1}, "'ghost' 0 sent, 1 counted"),
+        ({}, "'acme' 3 sent, 0 counted; 'globex' 4 sent, 0 counted"),
+    ],
+)
+async def test_count_that_differs_is_an_error(
+    one_method: Make, counts: dict[str, int], text: str
+) -> None:
+    async def describe(self: object) -> Description:
+        return Description("s", "1", "c", "1", {}, counts)
+
+    cls = one_method(describe=describe)
+    with pytest.raises(AdapterError, match=text):
+        async with opening(cls):
+            pytest.fail("was opened")
+    assert made(cls).closed == 1
+
+
+async def test_tenants_counted_as_0_are_no_difference(one_method: Make, clean: Any) -> None:
+    async def describe(self: Any) -> Description:
+        found: Description = await clean.describe(self)
+        return replace(found, chunks={**found.chunks, "gone": 0})
+
+    async with opening(one_method(describe=describe)):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("description", "text"),
+    [
+        (None, "describe returned NoneType, not a Description"),
+        (Description("s", "1", "c", "1", {"a": object()}, {}), "settings hold what JSON cannot"),
+        (Description("s", "1", "c", "1", {"a": float("nan")}, {}), "settings hold what JSON"),
+        (Description("s", "1", "c", "1", None, {}), "settings hold"),  # type: ignore[arg-type]
+        (Description("s", "1", "c", "1", {}, None), "settings hold"),  # type: ignore[arg-type]
+        (Description("s", "1", "c", "1", {}, {TenantId("a"): 1}), "maps a tenant's text"),  # type: ignore[dict-item]
+        (Description("s", "1", "c", "1", {}, {"a": "1"}), "whole number"),  # type: ignore[dict-item]
+        (Description(9, "1", "c", "1", {}, {}), "server is not text"),  # type: ignore[arg-type]
+    ],
+)
+async def test_description_that_no_artifact_can_hold(
+    one_method: Make, description: Any, text: str
+) -> None:
+    async def describe(self: object) -> Any:
+        return description
+
+    with pytest.raises(AdapterError, match=text):
+        async with opening(one_method(describe=describe), []):
+            pytest.fail("was opened")
+
+
+@pytest.mark.parametrize("step", ["open", "put", "settle", "describe", "close"])
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KeyError("x"), AdapterError),
+        (RuntimeError(f"on\npurpose {SECRET}"), AdapterError),
+        (SystemExit(0), AdapterError),
+        (TimeoutError(), AdapterError),
+        (asyncio.CancelledError(), AdapterError),
+        (Refused(f"bad password {SECRET}"), Refused),
+    ],
+)
+async def test_whatever_is_raised_becomes_an_error_of_ours(
+    one_method: Make, step: str, error: BaseException, kind: type[BackendError]
+) -> None:
+    async def broken(*_arguments: object) -> None:
+        raise error
+
+    method: Any = classmethod(broken) if step == "open" else broken
+    cls: Any = one_method(**{step: method})
+    with pytest.raises(kind) as caught:
+        async with opening(cls):
+            assert step == "close"
+    assert SECRET not in f"{caught.value} {caught.value.__cause__}"
+    assert "\n" not in str(caught.value)
+    if kind is AdapterError:
+        assert f"{step} raised {type(error).__name__}" in str(caught.value)
+
+
+@pytest.mark.parametrize("step", ["open", "put", "settle", "describe", "close"])
+async def test_step_that_hangs_is_given_up(
+    one_method: Make, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places_module, "STEP_TIMEOUTS", 1)
+    monkeypatch.setattr(places_module, "SETTLE_TIMEOUTS", 1)
+    monkeypatch.setattr(places_module, "CLOSE_SECONDS", 0.05)
+
+    async def hang(*_arguments: object) -> None:
+        await asyncio.Event().wait()
+
+    method: Any = classmethod(hang) if step == "open" else hang
+    with pytest.raises(TimedOut, match=f"{step} did not end within 0.05 s"):
+        async with opening(one_method(**{step: method}), timeout=0.05):
+            assert step == "close"
+
+
+async def test_close_is_shielded_from_cancellation(one_method: Make) -> None:
+    closed = []
+
+    async def close(self: object) -> None:
+        await asyncio.sleep(0.02)
+        closed.append(True)
+
+    with anyio.move_on_after(0.05) as scope:
+        async with opening(one_method(close=close)):
+            await asyncio.sleep(60)
+    assert scope.cancelled_caught
+    assert closed == [True]
+
+
+async def test_failure_to_close_does_not_hide_what_went_wrong_before(one_method: Make) -> None:
+    async def settle(self: object) -> None:
+        raise Unavailable("disk full")
+
+    async def close(self: object) -> None:
+        raise RuntimeError("cannot close")
+
+    with pytest.raises(Unavailable, match=r"disk full; and afterwards: .*cannot close"):
+        async with opening(one_method(settle=settle, close=close)):
+            pytest.fail("was opened")
+
+
+async def test_error_of_the_body_passes_through_and_closes(clean: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with opening(clean):
+            raise ZeroDivisionError
+    assert made(clean).closed == 1
+
+
+async def test_adding_private_chunks_repeats_no_private_word(one_method: Make, clean: Any) -> None:
+    async def put(self: Any, chunks: Sequence[Chunk]) -> None:
+        if any("token" in chunk.text for chunk in chunks):
+            raise Unavailable(f"rejected: {chunks[0].text}")
+        await clean.put(self, chunks)
+
+    async with opening(one_method(put=put)) as place:
+        with pytest.raises(Unavailable, match=r"rejected: private \*\*\* note"):
+            await place.add([Chunk("c", TenantId("acme"), "private token12 note")], ["token12"])
+
+
+async def test_describing_again_is_guarded_too(one_method: Make, clean: Any) -> None:
+    calls = []
+
+    async def describe(self: Any) -> Description:
+        calls.append(True)
+        if len(calls) > 1:
+            raise KeyError("gone")
+        found: Description = await clean.describe(self)
+        return found
+
+    async with opening(one_method(describe=describe)) as place:
+        with pytest.raises(AdapterError, match="describe raised KeyError"):
+            await place.describe()
+
+
+@pytest.mark.parametrize(
+    ("launcher", "backend", "endpoint", "expected"),
+    [
+        (None, None, "", "engine"),
+        (None, None, "http://h", "server"),
+        ("engine", None, "http://h", "engine"),
+        ("server", "stand-in", "http://h", "stand-in"),
+        ("stand-in", "server", "http://h", "stand-in"),
+        (None, "stand-in", "http://h", "stand-in"),
+    ],
+)
+async def test_weakest_fidelity_wins(
+    one_method: Make,
+    clean: Any,
+    launcher: Fidelity | None,
+    backend: Fidelity | None,
+    endpoint: str,
+    expected: Fidelity,
+) -> None:
+    async def describe(self: Any) -> Description:
+        found: Description = await clean.describe(self)
+        return replace(found, fidelity=backend)
+
+    cls = one_method(describe=describe)
+    async with opening(cls, connection=Connection(endpoint, {}, launcher)) as place:
+        assert isinstance(place, Place)
+        assert place.fidelity == expected
+
+
+def test_place_names_differ_where_entries_do() -> None:
+    long = "a-very-long-name-of-a-target"
+    names = ["a-b", "a_b", "A-b", "a.b", f"{long}-1", f"{long}-2", long, "memory"]
+    made_names = [place_name("0badcafe", TargetEntry("x", name=name)) for name in names]
+    assert len(set(made_names)) == len(names)
+    assert made_names[-1] == "rb_0badcafe_memory_filter"
+    for name in made_names:
+        assert name.startswith("rb_")
+        assert len(name) < 60
+        assert name.replace("_", "").isalnum()
+        assert name == name.lower()
+
+
+def test_capabilities_that_are_not_claimed(clean: Any) -> None:
+    entry = TargetEntry("fake", modes=("dense", "lexical"), layout="rls")
+    faults = check_capabilities(entry, LoadedAdapter("fake", clean, "d", "1"), "s.toml:3")
+    assert faults == [
+        "s.toml:3: adapter 'fake' does not support 'dense'; it supports filter, lexical, put",
+        "s.toml:3: adapter 'fake' does not support 'rls'; it supports filter, lexical, put",
+    ]
+
+
+async def test_vectors_are_passed_on_untouched(clean: Any) -> None:
+    chunk = Chunk("d", TenantId("acme"), "t", vector=array("f", [1.0, 0.0]))
+    async with opening(clean, [chunk]):
+        assert made(clean).chunks["acme/d"] is chunk

@@ -1,0 +1,173 @@
+"""Every case has a result, whatever the adapter does with its question."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from retrieverbench.adapter import Adapter
+from retrieverbench.errors import Code, Refused, Throttled, TimedOut, Unavailable
+from retrieverbench.model import (
+    CaseResult,
+    GoldenCase,
+    Hit,
+    Query,
+    Response,
+    Run,
+    Target,
+    TenantId,
+)
+from retrieverbench.run import ask_all, build_queries, search_once
+from retrieverbench.run import quality as quality_module
+
+pytestmark = pytest.mark.anyio
+ACME = TenantId("acme")
+TARGET = Target("fake", "fake", "lexical")
+CASES = [GoldenCase(f"c{n}", f"question {n}", ACME, (f"d{n}",)) for n in range(9)]
+Answer = Callable[[Query], Any]
+
+
+class Fake:
+    """Answers what a function says; an exception that it returns is raised."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.in_flight = self.most = 0
+
+    async def search(self, query: Query) -> Response:
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= 1
+        found = self.answer(query)
+        if isinstance(found, BaseException):
+            raise found
+        if asyncio.iscoroutine(found):
+            found = await found
+        return found  # type: ignore[no-any-return]
+
+
+def adapter(answer: Answer) -> Adapter:
+    return Fake(answer)  # type: ignore[return-value]  # only search is asked for
+
+
+async def ask(answer: Answer, *, depth: int = 3, concurrency: int = 2, **options: Any) -> Run:
+    settings: dict[str, Any] = {"fidelity": "engine", "timeout": 5.0} | options
+    queries = build_queries(CASES, {}, "lexical", depth)
+    return await ask_all(
+        adapter(answer), TARGET, CASES, queries, concurrency=concurrency, **settings
+    )
+
+
+def test_queries_carry_vectors_only_where_they_are_searched() -> None:
+    vectors = {case.id: array("f", [1.0]) for case in CASES}
+    for mode in ("dense", "hybrid"):
+        assert all(q.vector == vectors["c0"] for q in build_queries(CASES, vectors, mode, 7))
+    lexical = build_queries(CASES, vectors, "lexical", 7)
+    assert [(q.text, q.tenant, q.k, q.vector) for q in lexical[:1]] == [
+        ("question 0", ACME, 7, None)
+    ]
+
+
+async def test_answers_keep_the_order_of_cases_and_hits() -> None:
+    run = await ask(lambda q: Response([Hit(f"acme/{q.text}", 2), Hit("acme/x", 1.5)]))
+    assert [result.case_id for result in run.results] == [case.id for case in CASES]
+    assert run.results[4] == CaseResult("c4", "ok", (("acme/question 4", 2.0), ("acme/x", 1.5)))
+    assert run.depth == 3
+
+
+async def test_an_empty_answer_is_an_answer() -> None:
+    run = await ask(lambda _q: Response([]))
+    assert {(r.status, r.hits) for r in run.results} == {("ok", ())}
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "text"),
+    [
+        (Unavailable("connection refused"), "connect", "connection refused"),
+        (Refused("wrong password"), "auth", "wrong password"),
+        (Throttled("slow down", retry_after=1), "throttled", "slow down"),
+        (Unavailable("reset", code=Code.RESET), "reset", "reset"),
+        (TimedOut("server gave up"), "timeout", "server gave up"),
+        (TimeoutError(), "timeout", "search raised TimeoutError"),
+        (KeyError("vector"), "bad_answer", "search raised KeyError: 'vector'"),
+        (RuntimeError("a\nb\x1b[31m"), "bad_answer", "search raised RuntimeError: a b [31m"),
+        (SystemExit(0), "bad_answer", "search raised SystemExit: 0"),
+        (asyncio.CancelledError(), "bad_answer", "cancelled by the adapter"),
+        (None, "bad_answer", "search returned NoneType"),
+        (Response([Hit("acme/1", float("nan"))]), "bad_answer", "score nan"),
+        (Response([Hit(f"acme/{n}", 1) for n in range(4)]), "bad_answer", "4 hits for k = 3"),
+        (Response([Hit("acme/1", 1)], partial=True), "partial", "incomplete"),
+        (Response(None), "bad_answer", "hits is NoneType"),  # type: ignore[arg-type]
+    ],
+)
+async def test_a_failure_is_an_entry_and_stops_nothing(
+    answer: object, code: str, text: str
+) -> None:
+    """Every third question fails; the others are answered, and none is missing."""
+    good = Response([Hit("acme/1", 1.0)])
+    run = await ask(lambda q: answer if int(q.text[-1]) % 3 == 0 else good)
+    assert len(run.results) == len(CASES)
+    for number, result in enumerate(run.results):
+        if number % 3:
+            assert result.status == "ok"
+        else:
+            assert (result.status, result.code, result.hits) == ("error", code, ())
+            assert text in (result.message or "")
+
+
+async def test_refused_answers_keep_their_uids_for_the_ledger() -> None:
+    run = await ask(lambda _q: Response([Hit("globex/1", 1), Hit("acme/2", float("inf"))]))
+    assert run.results[0].refused == ("globex/1", "acme/2")
+    assert run.results[0].hits == ()
+
+
+async def test_hanging_search_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality_module, "GRACE_SECONDS", 0.02)
+    run = await ask(lambda _q: asyncio.Event().wait(), timeout=0.01, concurrency=9)
+    assert {(r.status, r.code, r.message) for r in run.results} == {
+        ("error", "timeout", "no answer within 0.03 s")
+    }
+
+
+async def test_hidden_values_leave_the_message() -> None:
+    run = await ask(lambda _q: Refused("no entry for hunter2"), hidden=["hunter2"])
+    assert run.results[0].message == "no entry for ***"
+
+
+async def test_concurrency_is_kept_and_progress_told() -> None:
+    fake = Fake(lambda _q: Response([]))
+    done: list[str] = []
+    queries = build_queries(CASES, {}, "lexical", 3)
+    await ask_all(
+        fake,  # type: ignore[arg-type]  # only search is asked for
+        TARGET,
+        CASES,
+        queries,
+        fidelity="engine",
+        concurrency=4,
+        timeout=5.0,
+        on_done=lambda result: done.append(result.case_id),
+    )
+    assert fake.most == 4
+    assert sorted(done) == [case.id for case in CASES]
+
+
+async def test_a_real_cancellation_passes_through() -> None:
+    with anyio.move_on_after(0.02) as scope:
+        await search_once(
+            adapter(lambda _q: asyncio.sleep(60)), build_queries(CASES, {}, "lexical", 1)[0], 60.0
+        )
+    assert scope.cancelled_caught
+
+
+async def test_no_case_at_all_is_an_empty_run() -> None:
+    run = await ask_all(
+        adapter(lambda _q: None), TARGET, [], [], fidelity="engine", concurrency=2, timeout=1.0
+    )
+    assert (run.results, run.depth) == ((), 0)
