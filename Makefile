@@ -1,8 +1,9 @@
 # Everything from nothing: each target makes the environment it needs, and again only if
 # something changed. PYTHON names the interpreter (3.11 or newer).
 PYTHON ?= python3
-PIP = -q --disable-pip-version-check
-SOURCES := pyproject.toml $(shell find src adapters -type f -not -name '*.pyc')
+PIP = -q --disable-pip-version-check --no-input
+SOURCES := pyproject.toml README.md LICENSE \
+           $(shell find src adapters -name __pycache__ -prune -o -print)
 COMPILE = uv pip compile pyproject.toml --all-extras --generate-hashes --no-header \
           --no-emit-index-url --no-emit-find-links --python-version 3.11 --only-binary :all: -q
 
@@ -24,11 +25,16 @@ fix: .venv-test/installed
 	.venv-test/bin/ruff check --fix -q .
 
 lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/python -m pytest -q tests/unit/adapters tests/endtoend/test_demo.py
+	.venv-lowest/bin/python -m pytest -q tests/contract tests/unit/adapters tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
 
-.venv-%/installed: requirements/%.txt $(SOURCES)
-	test -d .venv-$* || $(PYTHON) -m venv .venv-$*
+# Made anew when its lock file changes or the last attempt was interrupted; kept otherwise.
+.PRECIOUS: .venv-%/packages
+.venv-%/packages: requirements/%.txt
+	$(PYTHON) -m venv --clear .venv-$*
 	.venv-$*/bin/python -m pip install $(PIP) --require-hashes -r $<
+	touch $@
+
+.venv-%/installed: .venv-%/packages $(SOURCES)
 	.venv-$*/bin/python -m pip install $(PIP) --no-deps --no-build-isolation --force-reinstall .
 	touch $@
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-import regex  # type: ignore[import-untyped]  # no type information is published
+import regex
 import Stemmer
 
 

@@ -70,6 +70,6 @@ def _words(text: str) -> list[str]:
 
 @lru_cache
 def _patterns() -> tuple[Any, Any]:
-    import regex  # type: ignore[import-untyped]  # no type information is published
+    import regex
 
     return regex.compile(r"\b", regex.WORD | regex.V1), regex.compile(r"[\p{L}\p{N}]")
