@@ -127,6 +127,7 @@ async def test_a_failure_names_everything_needed(
         assert needed in text
     assert "hunter2" not in text
     assert "\n" not in text
+    del caught
     gc.collect()  # a connection left open would be a warning, and so an error
 
 
