@@ -113,3 +113,27 @@ def test_nearest() -> None:
     assert nearest("memry", ["memory", "qdrant"]) == "did you mean 'memory'?"
     assert nearest("x", ["b", "a", ""]) == "known: a, b"
     assert nearest("x", []) == "known: none"
+
+
+@dataclass(frozen=True)
+class Choices:
+    exact: Literal[True] = True
+    size: Literal[1, 2] = 1
+    order: Literal["list", "score"] = "list"
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        ({"exact": False}, "exact: False is wrong; allowed: true"),
+        ({"exact": "true"}, "exact: 'true' is wrong; allowed: true"),
+        ({"size": 3}, "size: 3 is wrong; allowed: 1 or 2"),
+        ({"order": "scores"}, "order: 'scores' is unknown; did you mean 'score'?"),
+        ({"order": 3}, "order: 3 is unknown; known: list, score"),
+        ({"order": ["p4ss"]}, "order: a list is unknown; known: list, score"),
+    ],
+)
+def test_a_value_that_is_no_choice_names_the_choices(raw: Mapping[str, object], fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_options(Choices, raw, "file")
+    assert caught.value.faults == (f"file: {fault}",)
