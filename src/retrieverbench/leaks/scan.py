@@ -33,5 +33,5 @@ def _parts(value: object) -> Iterator[object]:
     elif isinstance(value, list | tuple | set | frozenset):
         yield from value
     elif is_dataclass(value) and not isinstance(value, type):
-        yield from (getattr(value, field.name, None) for field in fields(value))
-        yield from getattr(value, "__dict__", {}).values()
+        named = {field.name: getattr(value, field.name, None) for field in fields(value)}
+        yield from (named | getattr(value, "__dict__", {})).values()

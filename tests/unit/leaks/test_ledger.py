@@ -1,0 +1,59 @@
+"""Ownership is decided by our own record, never by what an answer says of itself."""
+
+from __future__ import annotations
+
+from retrieverbench.leaks import check_run, foreign_hits, make_ledger
+from retrieverbench.model import CaseResult, Chunk, GoldenCase, Run, Target, TenantId
+
+ACME, GLOBEX = TenantId("acme"), TenantId("globex")
+LEDGER = make_ledger([Chunk("1", ACME, "same text"), Chunk("1", GLOBEX, "same text")])
+TARGET = Target("fake", "fake", "dense")
+
+
+def test_same_id_and_text_in_two_tenants_are_two_chunks() -> None:
+    assert LEDGER == {"acme/1": ACME, "globex/1": GLOBEX}
+
+
+def test_foreign_and_unknown_are_findings_with_rank_and_owner() -> None:
+    found = foreign_hits(
+        ["acme/1", "globex/1", "acme/2", "globex/1"],
+        ACME,
+        LEDGER,
+        target="t",
+        case_id="c",
+        seen_in="quality",
+    )
+    assert [(f.uid, f.rank, f.owner) for f in found] == [
+        ("globex/1", 2, "globex"),
+        ("acme/2", 3, None),
+        ("globex/1", 4, "globex"),
+    ]
+    assert {(f.target, f.case_id, f.tenant, f.seen_in) for f in found} == {
+        ("t", "c", "acme", "quality")
+    }
+
+
+def test_a_name_that_begins_like_the_tenant_proves_nothing() -> None:
+    ledger = {"acme/1": GLOBEX}
+    assert len(foreign_hits(["acme/1"], ACME, ledger, target="t", case_id="c", seen_in="x")) == 1
+
+
+def test_every_answer_of_a_run_is_judged_refused_ones_too() -> None:
+    cases = [GoldenCase("a", "q", ACME), GoldenCase("g", "q", GLOBEX), GoldenCase("e", "q", ACME)]
+    run = Run(
+        TARGET,
+        3,
+        (
+            CaseResult("a", "ok", (("acme/1", 1.0),)),
+            CaseResult("g", "ok", (("globex/1", 1.0), ("acme/1", 0.5))),
+            CaseResult("e", "error", (), "bad_answer", "4 hits", ("acme/1", "globex/1", "ghost")),
+        ),
+        "engine",
+    )
+    found = check_run(run, cases, LEDGER)
+    assert [(f.case_id, f.uid, f.rank, f.owner) for f in found] == [
+        ("g", "acme/1", 2, "acme"),
+        ("e", "globex/1", 2, "globex"),
+        ("e", "ghost", 3, None),
+    ]
+    assert {f.target for f in found} == {"fake/dense/filter"}

@@ -1,0 +1,37 @@
+"""A text is found wherever an adapter put it, in plain data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from retrieverbench.leaks.scan import strings_in
+from retrieverbench.model import Hit, Response
+
+
+@dataclass
+class Rich(Response):
+    facets: dict[str, list[bytes]] = field(default_factory=dict)
+
+
+class Client:
+    def __init__(self) -> None:
+        self.store = "inside the client"
+
+
+def test_keys_values_items_fields_and_bytes() -> None:
+    answer = Rich([Hit("u", 1.0, text="t")], facets={"key": [b"bytes"]})
+    answer.extra = ("more", {"set"})  # type: ignore[attr-defined]
+    assert sorted(strings_in(answer)) == ["bytes", "key", "more", "set", "t", "u"]
+
+
+def test_what_is_left_out_and_what_is_no_data() -> None:
+    hits = [Hit("u", 1.0)]
+    answer = Rich(hits, facets={"a": []})
+    answer.client = Client()  # type: ignore[attr-defined]
+    assert list(strings_in(answer, leave_out=hits)) == ["a"]
+
+
+def test_loops_end() -> None:
+    loop: list[object] = ["x"]
+    loop.append(loop)
+    assert set(strings_in(loop)) == {"x"}
