@@ -120,7 +120,10 @@ def test_an_oddity_is_read_and_noted(tmp_path: Path, text: str, words: str) -> N
 
 def test_a_run_is_ordered_by_score_and_not_by_rank(tmp_path: Path) -> None:
     """Ties keep the order of the file; negative and scientific scores are read."""
-    text = "# a comment of more than six words\n\nq Q0 c 1 -1.5 t\nq Q0 a 9 2e-1 t\nr Q0 z 1 1 t extra words\nq Q0 y 1 0.2 t\nq Q0 x 1 3 t\n"
+    text = (
+        "# a comment of more than six words\n\nq Q0 c 1 -1.5 t\nq Q0 a 9 2e-1 t\n"
+        "r Q0 z 1 1 t extra words\nq Q0 y 1 0.2 t\nq Q0 x 1 3 t\n"
+    )
     run = read_run(write(tmp_path, text))
     assert run == {"q": [("x", 3.0), ("a", 0.2), ("y", 0.2), ("c", -1.5)], "r": [("z", 1.0)]}
 
