@@ -18,6 +18,8 @@ from retrieverbench.gate.subjects import (
 from retrieverbench.model import (
     Artifact,
     Baseline,
+    CaseResult,
+    CaseValue,
     Mean,
     Rule,
     RuleResult,
@@ -191,16 +193,12 @@ def _must_pass(rule: Rule, result: TargetResult, scores: Scores, artifact: Artif
     values = scores.cases.get(full_name(f"hit@{result.depth}", scores))
     if values is None:
         return _result(rule, result, "fail", f"hit@{result.depth} is not among the scores")
-    silent = {case.case_id for case in result.results if case.status == "ok" and not case.hits}
-    broken = []
-    for case in marked:
-        value = values.get(case)
-        if value is not None and value.reason == "unanswerable":
-            answered = case not in silent
-            broken += [f"{case} (answered although unanswerable)"] if answered else []
-        elif value is None or value.value != 1.0:
-            why = value.reason if value else "missing"
-            broken.append(f"{case} ({why or 'missed'})")
+    results = {case.case_id: case for case in result.results}
+    broken = [
+        f"{case} ({why})"
+        for case in marked
+        if (why := _why_not(results.get(case), values.get(case))) is not None
+    ]
     more = f" and {len(broken) - 10} more" if len(broken) > 10 else ""
     return _result(
         rule,
@@ -210,6 +208,17 @@ def _must_pass(rule: Rule, result: TargetResult, scores: Scores, artifact: Artif
         observed=_Observed(float(len(broken)), len(marked)),
         limit=0.0,
     )
+
+
+def _why_not(result: CaseResult | None, value: CaseValue | None) -> str | None:
+    """Why a case that must pass did not; None if it did."""
+    if result is None or value is None:
+        return "missing"
+    if result.status != "ok":
+        return f"{result.status}:{result.code}" if result.code else result.status
+    if value.reason == "unanswerable":
+        return "answered although unanswerable" if result.hits else None
+    return None if value.value == 1.0 else value.reason or "missed"
 
 
 def _result(

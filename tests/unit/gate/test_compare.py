@@ -1,0 +1,89 @@
+"""Every field that must be equal is compared, and both values are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from retrieverbench.gate import differences
+from retrieverbench.gate.evaluate import evaluate
+from retrieverbench.model import Artifact, Baseline, Rule, Target
+
+MakeArtifact = Callable[..., Artifact]
+BaselineOf = Callable[..., Baseline]
+
+
+def test_an_artifact_is_comparable_with_its_own_baseline(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf
+) -> None:
+    artifact = make_artifact()
+    assert differences(artifact.targets[0], artifact, baseline_of(artifact)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"suite": "other"}, "suite: baseline 'other', this run 'small'"),
+        ({"golden": "other"}, "golden set: baseline 'other', this run 'small'"),
+        ({"golden_version": 2}, "golden set version: baseline 2, this run 1"),
+        ({"golden_sha256": "e" * 64}, "golden set sha256: baseline eeeeeeeeeeee…, this run aaaa"),
+        ({"golden_sha256": "a" * 63 + "b"}, "golden set sha256: "),
+        ({"corpus_sha256": "e" * 64}, "corpus sha256: baseline eeee"),
+        ({"relevance_level": 2}, "relevance level: baseline 2, this run 1"),
+        ({"versions": {"index": "1"}}, "versions: baseline {'index': '1'}, this run {}"),
+        ({"convention": "trec_eval"}, "convention: baseline 'trec_eval', this run 'house'"),
+        ({"depth": 5}, "depth: baseline 5, this run 3"),
+        ({"fidelity": "server"}, "fidelity: baseline 'server', this run 'engine'"),
+        ({"server_version": "1.0"}, "server version: baseline '1.0', this run '2.0'"),
+        ({"cache": "on"}, "cache: baseline 'on', this run 'off'"),
+        ({"target": Target("fake", "other", "lexical")}, "adapter: baseline 'other', this run 'fa"),
+        ({"target": Target("fake", "fake", "dense")}, "target: baseline 'fake/dense/filter', this"),
+        (
+            {"target": Target("fake", "fake", "lexical", "index")},
+            "target: baseline 'fake/lexical/i",
+        ),
+        ({"target": Target("new", "fake", "lexical")}, "target: baseline 'new/lexical/filter', th"),
+        (
+            {"target": Target("fake", "fake", "lexical", options={"search": {"ef": 1}})},
+            "options: baseline {'search': {'ef': 1}}, this run {}",
+        ),
+        ({"cases": {}}, "cases: baseline 0 cases, this run 12 cases"),
+    ],
+)
+def test_each_difference_is_refused_with_both_values(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf, changes: dict[str, Any], line: str
+) -> None:
+    artifact = make_artifact()
+    baseline = baseline_of(artifact, **changes)
+    (found,) = differences(artifact.targets[0], artifact, baseline)
+    assert found.startswith(line)
+    label = artifact.targets[0].target.label
+    rule = Rule("baseline", "r", metric="Recall@3")
+    judged = evaluate(rule, artifact.targets[0], artifact, {label: baseline})
+    assert judged.word == "refused"
+    assert found in judged.reason
+
+
+def test_embedding_counts_where_vectors_are_searched(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf
+) -> None:
+    artifact = make_artifact()
+    other = baseline_of(artifact, embedding={"model": "x"})
+    assert differences(artifact.targets[0], artifact, other) == []
+    dense = replace(artifact.targets[0], target=Target("fake", "fake", "dense"))
+    artifact = replace(artifact, targets=(dense,))
+    (found,) = differences(dense, artifact, baseline_of(artifact, embedding={"model": "x"}))
+    assert found == "embedding: baseline {'model': 'x'}, this run {}"
+
+
+def test_forms_of_the_same_options_do_not_differ(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf
+) -> None:
+    artifact = make_artifact()
+    mine = Target("fake", "fake", "lexical", options={"search": {"a": (1, 2)}, "place": {}})
+    read = Target("fake", "fake", "lexical", options={"search": {"a": [1, 2]}, "connect": {}})
+    result = replace(artifact.targets[0], target=mine)
+    assert differences(result, artifact, baseline_of(artifact, target=read)) == []

@@ -1,0 +1,62 @@
+"""A leak is seen wherever the artifact holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from retrieverbench.gate import leak_of
+from retrieverbench.model import LeakCheck, LeakFinding, TargetResult, Timings
+
+MakeResult = Callable[..., TargetResult]
+FINDING = LeakFinding("t", "c1", "acme", "globex/1", 2, "globex", "quality")
+
+
+def timings(**errors: int) -> Timings:
+    return Timings("closed", 4, 100, 12, 8, 2, 1.0, 90.0, {}, errors, ("ok",))
+
+
+def leaking(result: TargetResult, *findings: LeakFinding) -> LeakCheck:
+    assert result.leaks is not None
+    return replace(result.leaks, proof="leak", foreign=len(findings), findings=findings)
+
+
+def test_clean_target(make_result: MakeResult) -> None:
+    assert leak_of(make_result()) is None
+    assert leak_of(make_result(timings=timings(wrong_count=3, timeout=1))) is None
+    assert leak_of(make_result(leaks=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("finding", "text"),
+    [
+        (FINDING, "case 'c1' of 'acme' got 'globex/1' at rank 2 (quality), which belongs to 'glo"),
+        (replace(FINDING, owner=None), "which is in no ledger"),
+        (replace(FINDING, rank=0, seen_in="canary"), "outside the hits (canary)"),
+    ],
+)
+def test_first_finding_is_told(make_result: MakeResult, finding: LeakFinding, text: str) -> None:
+    result = make_result()
+    found = leak_of(replace(result, leaks=leaking(result, finding)))
+    assert text in (found or "")
+    assert (found or "").startswith("fake/lexical/filter: 1 foreign and 0 unknown chunks")
+
+
+def test_findings_count_whatever_the_proof_says(make_result: MakeResult) -> None:
+    result = make_result()
+    assert result.leaks is not None
+    assert leak_of(replace(result, leaks=replace(result.leaks, findings=(FINDING,))))
+    assert leak_of(replace(result, leaks=replace(result.leaks, proof="leak")))
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_violation_counted_in_the_timed_pass_is_a_leak(
+    make_result: MakeResult, checked: bool
+) -> None:
+    result = make_result(timings=timings(tenant_violation=2))
+    result = result if checked else replace(result, leaks=None)
+    assert leak_of(result) == (
+        "fake/lexical/filter: 2 timed answers held a chunk of another tenant"
+    )

@@ -1,0 +1,92 @@
+"""Rules that make no sense are refused before anything is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieverbench.gate import rule_faults
+from retrieverbench.gate.rules import applies_to
+from retrieverbench.model import Rule, Target
+
+TARGETS = [Target("pg", "pgvector", "dense"), Target("mem", "memory", "lexical")]
+GOOD: dict[str, dict[str, Any]] = {
+    "minimum": {"metric": "Recall@10", "value": 0.5},
+    "maximum": {"metric": "false_answer_rate", "value": 0.5},
+    "baseline": {"metric": "nDCG@10"},
+    "tolerance": {"metric": "MRR", "tolerance": 0.03},
+    "counter": {"counter": "errors", "value": 0},
+    "must_pass": {},
+}
+
+
+def faults(*rules: Rule) -> list[str]:
+    return rule_faults(rules, TARGETS, "s.toml")
+
+
+def rule(kind: Any = "minimum", **changes: Any) -> Rule:
+    fields = {**GOOD.get(kind, {}), **changes}
+    return Rule(kind=kind, name=str(fields.pop("name", kind)), line=7, **fields)
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_good_rules_have_no_fault(kind: str) -> None:
+    assert faults(rule(kind)) == []
+
+
+@pytest.mark.parametrize("name", ["pg", "pg/dense", "pg/dense/filter"])
+def test_targets_by_name_mode_or_label(name: str) -> None:
+    named = rule(targets=(name,))
+    assert faults(named) == []
+    assert [applies_to(named, target) for target in TARGETS] == [True, False]
+    assert all(applies_to(rule(), target) for target in TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("bad", "fault"),
+    [
+        (rule(value=None), "value: missing; a 'minimum' rule needs it"),
+        (rule("tolerance", tolerance=None), "tolerance: missing; a 'tolerance' rule needs it"),
+        (rule("baseline", tolerance=0.1), "tolerance: a 'baseline' rule has no such key; remove"),
+        (rule("must_pass", value=1), "value: a 'must_pass' rule has no such key"),
+        (rule("counter", metric="MRR"), "metric: a 'counter' rule has no such key"),
+        (rule("minimun"), "kind: 'minimun' is not known; did you mean 'minimum'?"),
+        (rule(metric="Recal@10"), "metric: 'Recal@10' is not known; did you mean 'recall@10'?"),
+        (rule(metric="Recall"), "metric: 'Recall' has no cut; write recall@10"),
+        (rule(metric="forbidden_rate"), "metric: 'forbidden_rate' has no cut; write forb"),
+        (rule(metric="abstention_rate@5"), "metric: 'abstention_rate@5' takes no cut"),
+        (rule(metric="worst_tenant"), "metric: 'worst_tenant' names no metric; write worst_"),
+        (rule(metric="worst_tenant:recal@3"), "metric: 'recal@3' is not known"),
+        (rule("counter", counter="erors"), "counter: 'erors' is not known; did you mean 'errors'"),
+        (rule("counter", counter="underfill_rate"), "counter: 'underfill_rate' has no cut"),
+        (rule("counter", counter="errors@5"), "counter: 'errors@5' takes no cut"),
+        (rule("counter", counter="ties:x"), "counter: 'ties:x' takes no ':'"),
+        (rule("counter", counter="abstention_rate"), "counter: 'abstention_rate' is better when"),
+        (rule(value=85), "value: 85 is above 1; metrics are shares, write 0.85 for 85 %"),
+        (rule(value=-0.1), "value: -0.1 is below 0"),
+        (rule(value=float("nan")), "value: nan is not a finite number"),
+        (rule("counter", value=float("inf")), "value: inf is not a finite number"),
+        (rule("tolerance", tolerance=1.0), "tolerance: 1 is not in 0..1"),
+        (rule(slice={"tenat": "a"}), "slice.tenat: unknown field; did you mean 'tenant'?"),
+        (rule(slice={"tenant": "a", "lang": "en"}), "slice: name one field"),
+        (rule("must_pass", slice={"tenant": "a"}), "slice: a 'must_pass' rule has no such key"),
+        (rule(targets=("pgg",)), "targets: no target 'pgg'; did you mean 'pg'?"),
+    ],
+)
+def test_fault(bad: Rule, fault: str) -> None:
+    (found,) = faults(bad)
+    assert found.startswith(f"s.toml:7: rules.0.{fault}")
+
+
+@pytest.mark.parametrize(
+    "counter", ["errors:timeout", "underfill_rate@10", "forbidden@3", "duplicates", "ties_at_cut@5"]
+)
+def test_counters_with_their_parts(counter: str) -> None:
+    assert faults(rule("counter", counter=counter)) == []
+
+
+def test_one_name_twice() -> None:
+    assert faults(rule(name="a"), rule(name="b"), rule(name="a")) == [
+        "s.toml:7: rules.2.name: 'a' also names rules.0; give each rule a name of its own"
+    ]
