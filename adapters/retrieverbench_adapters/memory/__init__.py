@@ -30,7 +30,7 @@ import anyio.to_thread
 import numpy as np
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import Code, InputError, TenantError, Unavailable
+from retrieverbench.errors import InputError, TenantError, Unavailable
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench_adapters.memory.analyzer import Analyzer
@@ -125,7 +125,7 @@ class Memory:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Unavailable("memory: this place was closed; open a new one", code=Code.CONNECT)
+            raise Unavailable("memory: this place was closed; open a new one")
 
     def _build(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> Mapping[str, Index]:
         """The index that answers each tenant: one for all, or one each."""
