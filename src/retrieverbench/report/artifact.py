@@ -32,8 +32,8 @@ def dump_artifact(artifact: Artifact) -> bytes:
     try:
         return adapter.dump_json(artifact, indent=1) + b"\n"
     except PydanticSerializationError:
-        plain = _writable(adapter.dump_python(artifact))
-        return json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n"
+        plain = json.dumps(_writable(adapter.dump_python(artifact)))
+        return adapter.dump_json(adapter.validate_json(plain), indent=1) + b"\n"
 
 
 def _writable(value: object) -> object:

@@ -11,7 +11,7 @@ from retrieverbench.report.tables import Table, headline, report_tables, summary
 MAX_BYTES = 1_000_000
 """GitHub drops a job summary above 1,024 KiB as a whole."""
 
-_ESCAPED = {character: f"\\{character}" for character in "\\|`*_[]~$"} | {
+_ESCAPED = {character: f"\\{character}" for character in "\\|`*_[]~$#"} | {
     "<": "&lt;",
     ">": "&gt;",
     "&": "&amp;",

@@ -1,0 +1,143 @@
+"""The artifact survives its file byte for byte; anything else is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieverbench.errors import InputError
+from retrieverbench.gate import judge
+from retrieverbench.model import Artifact, CaseResult, LeakFinding, Percentile, Target, Timings
+from retrieverbench.report import dump_artifact, read_artifact, run_path, write_whole
+
+MakeArtifact = Callable[..., Artifact]
+
+
+def full(make_artifact: MakeArtifact, make_result: Any) -> Artifact:
+    """An artifact in which every optional part is there."""
+    result = make_result(
+        broken={"c1": CaseResult("c1", "error", (), "timeout", "late", ("globex/1",))},
+        notes=("a note",),
+        timings=Timings(
+            "closed", 4, 100, 12, 8, 2, 1.5, 66.6,
+            {"p50": Percentile(1.25, 1.0, 1.5), "p99": Percentile(None, reason="n=1")},
+            {"timeout": 1}, ("errors",), 12.5, 0.01, 0.5, "ff", ("closed loop",),
+        ),
+    )  # fmt: skip
+    finding = LeakFinding("t", "c1", "acme", "globex/1", 1, None, "quality")
+    result = replace(
+        result,
+        leaks=replace(result.leaks, proof="leak", findings=(finding,)),
+        target=Target("a", "b", "dense", options={"search": {"ef": 100, "names": ["x"]}}),
+    )
+    failed = make_result(
+        scores=None, results=(), failure="down", failure_kind="failed", failure_code="connect"
+    )
+    artifact = make_artifact(result, failed, must_pass=["c1"], notes=("note",))
+    return replace(artifact, verdict=judge(artifact, [], {}))
+
+
+def test_round_trip_is_equal_byte_for_byte(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path
+) -> None:
+    artifact = full(make_artifact, make_result)
+    data = dump_artifact(artifact)
+    path = tmp_path / "a.json"
+    write_whole(path, data)
+    read = read_artifact(path)
+    assert dump_artifact(read) == data
+    assert read == artifact
+
+
+def test_equal_artifacts_give_equal_bytes(make_artifact: MakeArtifact) -> None:
+    assert dump_artifact(make_artifact()) == dump_artifact(make_artifact())
+
+
+def test_verdict_is_the_same_from_the_file(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path
+) -> None:
+    artifact = full(make_artifact, make_result)
+    path = tmp_path / "a.json"
+    write_whole(path, dump_artifact(artifact))
+    assert judge(read_artifact(path), [], {}) == artifact.verdict
+
+
+@pytest.mark.parametrize("odd", ["half \ud800 pair", float("nan"), {1, 2}, object(), b"x"])
+def test_one_odd_value_does_not_lose_the_run(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path, odd: object
+) -> None:
+    result = make_result()
+    backend = replace(result.backend, settings={"odd": odd, "fine": 1})
+    finding = LeakFinding("t", "c1", "acme", "ghost\udcff", 1, None, "timed")
+    leaks = replace(result.leaks, proof="leak", findings=(finding,))
+    artifact = make_artifact(replace(result, backend=backend, leaks=leaks))
+    path = tmp_path / "a.json"
+    write_whole(path, dump_artifact(artifact))
+    read = read_artifact(path)
+    found = read.targets[0]
+    assert found.results == result.results
+    assert found.leaks is not None
+    assert found.leaks.findings[0].uid == "ghost\\udcff"
+    assert found.backend is not None
+    assert found.backend.settings["fine"] == 1
+    assert dump_artifact(read) == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b"\xff", "not valid JSON"),
+        (b"[]", "schema: None is not 1"),
+        (b"{}", "schema: None is not 1"),
+        (b'{"schema": 2}', "schema: 2 is not 1"),
+        (b'{"schema": true}', "schema: True is not 1"),
+        (b'{"schema": 1}', "run_id: Field required; it was altered, run the suite again"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, data: bytes, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        read_artifact(path)
+    assert str(caught.value).startswith(f"{path}: {text}")
+
+
+def test_altered_value_is_named(make_artifact: MakeArtifact, tmp_path: Path) -> None:
+    raw = json.loads(dump_artifact(make_artifact()))
+    raw["targets"][0]["depth"] = "many"
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match=r"targets\.0\.depth: "):
+        read_artifact(path)
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read: No such file"):
+        read_artifact(tmp_path / "no.json")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_artifact(tmp_path)
+
+
+def test_place_of_a_run(make_artifact: MakeArtifact) -> None:
+    path = run_path(make_artifact(), Path("results"))
+    assert path == Path("results/runs/small/20300102T030405Z-0badcafe.json")
+
+
+def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "a.json"
+    folder.mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(folder, b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    blocked = tmp_path / "file"
+    blocked.write_bytes(b"old")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(blocked / "b.json", b"new")
+    assert blocked.read_bytes() == b"old"

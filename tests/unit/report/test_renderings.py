@@ -1,0 +1,308 @@
+"""Terminal and Markdown: the same tables, no number that is not there, no text that acts."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from retrieverbench.gate import judge
+from retrieverbench.model import (
+    Artifact,
+    CaseResult,
+    LeakFinding,
+    Percentile,
+    Rule,
+    RuleResult,
+    Target,
+    Timings,
+    Verdict,
+)
+from retrieverbench.report import print_report, render_markdown
+from retrieverbench.report.tables import Table, headline, report_tables, summary
+
+MakeArtifact = Callable[..., Artifact]
+LABEL = "fake/lexical/filter"
+HOSTILE = "::error::|`x`\n##vso[task.complete]\x1b[31m<b>*_[l](u)_*</b>&@all ~~$x$ :warning:[bold]"
+
+
+def timings(**changes: Any) -> Timings:
+    made = Timings(
+        "closed", 4, 400, 12, 8, 2, 1.5, 0.4,
+        {
+            "p50": Percentile(1.25, 1.0, 1.5),
+            "p95": Percentile(5000.0, censored=True),
+            "p99": Percentile(None, reason="n=400 < 459"),
+        },
+        {}, ("ok",), 12.5,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def printed(artifact: Artifact, width: int = 200) -> str:
+    out = io.StringIO()
+    print_report(artifact, Console(file=out, width=width), Path("results/a.json"))
+    return out.getvalue()
+
+
+def table(artifact: Artifact, title: str) -> Table:
+    return next(table for table in report_tables(artifact) if table.title == title)
+
+
+def row(artifact: Artifact, title: str, number: int = 0) -> dict[str, str]:
+    found = table(artifact, title)
+    return dict(zip(found.columns, found.rows[number], strict=True))
+
+
+def judged(artifact: Artifact, *rules: Rule) -> Artifact:
+    return replace(artifact, verdict=judge(artifact, rules, {}))
+
+
+def test_quality_row(make_artifact: MakeArtifact, make_result: Any) -> None:
+    result = make_result({"c1": ["x1"]}, {"c2": CaseResult("c2", "error", (), "reset", "x")})
+    assert row(make_artifact(result), "Quality") == {
+        "target": LABEL,
+        "fidelity": "engine",
+        "nDCG@3": "0.818 (1 failed, counted as 0)",
+        "Recall@3": "0.818 (1 failed, counted as 0)",
+        "Hit@3": "0.818 (1 failed, counted as 0)",
+        "n": "11",
+        "errors": "1",
+        "forbidden": "0 %",
+        "abstained": "100 %",
+    }
+
+
+def test_undefined_is_a_dash(make_artifact: MakeArtifact, make_result: Any) -> None:
+    down = {f"c{n}": CaseResult(f"c{n}", "error", (), "connect", "x") for n in range(12)}
+    found = row(make_artifact(make_result(broken=down)), "Quality")
+    assert {found[name] for name in ("nDCG@3", "Recall@3", "Hit@3", "forbidden", "abstained")} == {
+        "-"
+    }
+
+
+def test_service_times(make_artifact: MakeArtifact, make_result: Any) -> None:
+    found = row(make_artifact(make_result(timings=timings())), "Service time")
+    assert [found[name] for name in ("p50 ms", "p95 ms", "p99 ms")] == [
+        "1.25",
+        "> 5000",
+        "n/a (n=400 < 459)",
+    ]
+    assert (found["ok/s"], found["errors"], found["validity"]) == ("<1", "0", "ok")
+
+
+def test_times_of_a_run_whose_settings_moved_are_not_printed(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    result = make_result(timings=timings())
+    moved = replace(result, backend=replace(result.backend, settings_changed=("ef: 1, 2",)))
+    found = row(make_artifact(moved), "Service time")
+    assert {found[name] for name in ("p50 ms", "p95 ms", "p99 ms", "ok/s")} == {"-"}
+    assert found["validity"].startswith("void")
+    assert row(make_artifact(moved), "Backends")["settings during the run"] == "ef: 1, 2"
+
+
+def test_settings_that_were_not_read_again_are_not_called_unchanged(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    result = make_result()
+    assert row(make_artifact(result), "Backends")["settings during the run"] == "unchanged"
+    unread = replace(result, backend=replace(result.backend, settings_changed=None))
+    assert row(make_artifact(unread), "Backends")["settings during the run"] == (
+        "not checked afterwards"
+    )
+
+
+def test_what_the_leak_check_did_not_look_at_is_no_zero(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    result = make_result()
+    found = row(make_artifact(result), "Cross-tenant leaks")
+    assert found["95 % bound"] == "< 20 % (n = 13)"
+    assert (found["own canaries found"], found["control arm: foreign"]) == ("2/2", "9")
+    bare = replace(
+        result.leaks,
+        canaries_asked=None,
+        canaries_owned=None,
+        canaries_found_by_owner=None,
+        control_foreign=None,
+        proof="inconclusive",
+        reason="read-only",
+        upper_bound=None,
+    )
+    found = row(make_artifact(replace(result, leaks=bare)), "Cross-tenant leaks")
+    for column in ("own canaries found", "canaries asked for", "control arm: foreign"):
+        assert found[column] == "-"
+    assert (found["95 % bound"], found["proof"]) == ("-", "inconclusive: read-only")
+
+
+def test_a_failed_target_never_shows_a_number(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    failed = make_result(
+        name="down",
+        scores=None,
+        results=(),
+        leaks=None,
+        backend=None,
+        load_seconds=None,
+        failure="connection refused",
+        failure_kind="failed",
+    )
+    artifact = judged(
+        make_artifact(make_result(), failed), Rule("minimum", "m", metric="MRR", value=0.5)
+    )
+    for found in report_tables(artifact):
+        for cells in found.rows:
+            if "down/lexical/filter" not in cells:
+                continue
+            assert found.title in {"Not measured", "Rules"}
+            assert not any(cell.replace(".", "").isdigit() for cell in cells)
+    assert row(artifact, "Not measured") == {
+        "target": "down/lexical/filter",
+        "kind": "failed",
+        "required": "no",
+        "reason": "connection refused",
+        "what would make it run": "-",
+    }
+
+
+def test_rules_that_say_no_are_shown_with_both_numbers(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    artifact = judged(
+        make_artifact(make_result({"c1": ["x1"]})),
+        Rule("minimum", "high", metric="Recall@3", value=0.91),
+    )
+    found = row(artifact, "Rules")
+    assert (found["verdict"], found["observed"], found["limit"], found["n"]) == (
+        "fail",
+        "0.909091",
+        "0.91",
+        "11",
+    )
+
+
+def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any) -> None:
+    assert headline(make_artifact()) == "NOT JUDGED"
+    assert headline(judged(make_artifact())) == "PASS (exit 0)"
+    result = make_result({"c1": ["x1"]})
+    leaky = replace(result, leaks=replace(result.leaks, proof="leak"))
+    artifact = judged(
+        make_artifact(leaky, complete=False), Rule("minimum", "m", metric="Recall@3", value=1.0)
+    )
+    assert headline(artifact) == (
+        "LEAK (exit 4); also fail, not measured (interrupted: not everything was measured)"
+    )
+    for text in (printed(artifact), render_markdown(artifact)):
+        assert "LEAK (exit 4); also fail" in text
+        for word in ("leak: ", "fail: ", "not measured: "):
+            assert word in text
+
+
+def hostile(make_artifact: MakeArtifact, make_result: Any) -> Artifact:
+    """Foreign text in every place that a backend, a golden set or a suite can fill."""
+    result = make_result(notes=(HOSTILE,), timings=timings(errors={HOSTILE: 1}))
+    backend = replace(
+        result.backend,
+        server=HOSTILE,
+        server_version=HOSTILE,
+        client=HOSTILE,
+        properties=(HOSTILE,),
+        settings_changed=(HOSTILE,),
+    )
+    finding = LeakFinding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, HOSTILE, "quality")
+    leaks = replace(result.leaks, proof="leak", findings=(finding,), reason=HOSTILE)
+    result = replace(
+        result, target=Target(HOSTILE, HOSTILE, "lexical"), backend=backend, leaks=leaks
+    )
+    failed = make_result(
+        scores=None, results=(), failure=HOSTILE, failure_kind="failed", remedy=HOSTILE
+    )
+    artifact = make_artifact(result, failed, suite=HOSTILE, notes=(HOSTILE,))
+    artifact = replace(
+        artifact,
+        golden=replace(artifact.golden, name=HOSTILE),
+        embedding={HOSTILE: HOSTILE},
+        machine={HOSTILE: HOSTILE},
+        commit=HOSTILE,
+        run_id=HOSTILE,
+    )
+    rules = (RuleResult(HOSTILE, "minimum", HOSTILE, "fail", HOSTILE),)
+    return replace(artifact, verdict=Verdict("leak", 4, (HOSTILE, f"leak: {HOSTILE}"), rules))
+
+
+@pytest.mark.parametrize("width", [40, 80, 5000])
+def test_terminal_text_cannot_act(
+    make_artifact: MakeArtifact, make_result: Any, width: int
+) -> None:
+    text = printed(hostile(make_artifact, make_result), width)
+    for line in text.splitlines():
+        assert not line.lstrip().startswith("::")
+    for command in ("::", "##", "\x1b", "⚠"):
+        assert command not in text
+    if width == 5000:
+        assert ":warning:[bold]" in text
+
+
+def test_markdown_text_cannot_act(make_artifact: MakeArtifact, make_result: Any) -> None:
+    text = render_markdown(hostile(make_artifact, make_result))
+    lines = text.splitlines()
+    own = {"## Provenance", *(f"## {t.title}" for t in report_tables(make_artifact()))}
+    for command in ("::", "##vso", "##[", "\x1b", "<b>", "[l](u)", "@all"):
+        assert command not in text
+    assert "\\[l\\](u)" in text
+    assert [line for line in lines if line.startswith("## ")][-1] == "## Provenance"
+    assert {line for line in lines if line.startswith("## ")} >= own - {"## Rules"}
+
+
+def test_markdown_tables_keep_their_shape(make_artifact: MakeArtifact, make_result: Any) -> None:
+    artifact = hostile(make_artifact, make_result)
+    lines = render_markdown(artifact).splitlines()
+    for found in report_tables(artifact):
+        start = lines.index(f"## {found.title}") + 2
+        for line in lines[start : start + 2 + len(found.rows)]:
+            bars = line.replace("\\\\", "").replace("\\|", "").count("|")
+            assert bars == len(found.columns) + 1
+
+
+def test_equal_artifacts_give_equal_text(make_artifact: MakeArtifact) -> None:
+    one, other = judged(make_artifact()), judged(make_artifact())
+    assert render_markdown(one) == render_markdown(other)
+    assert printed(one) == printed(other)
+
+
+def test_long_markdown_is_cut_after_a_whole_line_and_says_so(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    artifact = judged(make_artifact(*(make_result(name=f"t{n}") for n in range(200))))
+    whole = render_markdown(artifact)
+    cut = render_markdown(artifact, max_bytes=5000)
+    assert len(cut.encode()) < 5200
+    *kept, _, note = cut.splitlines()
+    assert whole.splitlines()[: len(kept)] == kept
+    assert note == (
+        f"{len(whole.splitlines()) - len(kept)} more lines were cut; "
+        "the artifact beside this file holds all."
+    )
+    assert kept[0].startswith("# PASS")
+
+
+def test_summary(make_artifact: MakeArtifact) -> None:
+    artifact = make_artifact()
+    assert summary(artifact) == (
+        "suite small: golden set small v1, 12 cases (1 unanswerable), 16 chunks of 2 tenants"
+    )
+    golden = replace(artifact.golden, version=None, needs_review=3)
+    assert "(unversioned), 12 cases (1 unanswerable, 3 need review)" in summary(
+        replace(artifact, golden=golden)
+    )
+
+
+def test_terminal_says_where_the_files_are(make_artifact: MakeArtifact) -> None:
+    assert "written: results/a.json and a.md" in printed(judged(make_artifact()))
