@@ -1,6 +1,7 @@
 """Every error raised on purpose, divided by what the reader can do about it.
 
 RetrieverBenchError
+├── Interrupted           run it again                                               exit 130
 ├── InputError            change the command, the suite or the golden set            exit 2
 │   └── TenantError       this cannot name a tenant (raised before any request)
 └── BackendError          start, install, repair or reconfigure the backend          exit 3
@@ -52,6 +53,12 @@ class RetrieverBenchError(Exception):
     """The root; never raised itself."""
 
     exit_code = 5
+
+
+class Interrupted(RetrieverBenchError):
+    """The user stopped the work before there was anything to keep."""
+
+    exit_code = 130
 
 
 class InputError(RetrieverBenchError):

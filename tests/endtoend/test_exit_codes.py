@@ -75,6 +75,14 @@ def test_wrong_input_is_2_and_touches_nothing(bench: Bench) -> None:
     assert not list(bench.folder.glob("results/runs/*/*"))
 
 
+def test_an_option_that_the_adapter_refuses_is_2_with_its_line(bench: Bench) -> None:
+    done = bench.run("run", bench.suite(f"{MEMORY}\nsearch = {{ exakt = true }}"))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "test.toml:7: target 'memory'" in done.stderr
+    assert "did you mean 'exact'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_dead_backend_is_3_and_the_others_finish(bench: Bench) -> None:
     dead = f'adapter = "qdrant"\nmodes = ["lexical"]\nendpoint = "http://127.0.0.1:{free_port()}"'
     done = bench.run("run", bench.suite(MEMORY, dead))

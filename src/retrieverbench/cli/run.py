@@ -107,17 +107,19 @@ def _writable(folder: Path) -> Path:
 
 
 def _measure(prepared: Prepared, progress: Progress) -> Artifact:
+    import asyncio
+
     import anyio
 
     from retrieverbench.job import run_suite
 
     async def main() -> Artifact:
         interrupt = anyio.Event()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_watch_signals, interrupt, progress)
-            artifact = await run_suite(prepared, os.environ, progress, interrupt)
-            tasks.cancel_scope.cancel()
-        return artifact
+        watch = asyncio.create_task(_watch_signals(interrupt, progress))
+        try:
+            return await run_suite(prepared, os.environ, progress, interrupt)
+        finally:
+            watch.cancel()
 
     return anyio.run(main)
 

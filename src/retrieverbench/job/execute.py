@@ -11,9 +11,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 import anyio
 
-from retrieverbench.errors import BackendError
+from retrieverbench.errors import BackendError, InputError, Interrupted
 from retrieverbench.job.assemble import assemble
 from retrieverbench.job.context import Job, make_job, settings_for
+from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting
@@ -41,27 +42,25 @@ async def run_suite(
     """Run a checked suite and return its artifact, without a verdict.
 
     When `interrupt` is set, work stops, everything is closed and the artifact says
-    `complete = False`. Raises InputError and BackendError only for what concerns all
-    targets at once (the embedder).
+    `complete = False`; Interrupted is raised when there is nothing to keep yet. Raises
+    InputError for a suite that an adapter refuses, and what the embedder raises.
     """
-    job = await make_job(prepared, environ, progress)
     states = [
-        EntryState(entry, failure=loaded)
+        EntryState(entry, line, failure=loaded)
         if isinstance(loaded, BackendError)
-        else EntryState(entry, loaded)
-        for entry, loaded in zip(prepared.suite.targets, prepared.adapters, strict=True)
+        else EntryState(entry, line, loaded)
+        for entry, line, loaded in zip(
+            prepared.suite.targets, prepared.lines, prepared.adapters, strict=True
+        )
     ]
+    job: Job | None = None
     complete = False
-    async with anyio.create_task_group() as tasks:
-
-        async def stop_on_interrupt() -> None:
-            await interrupt.wait()
-            tasks.cancel_scope.cancel()
-
-        tasks.start_soon(stop_on_interrupt)
+    async with stopped_by(interrupt):
+        job = await make_job(prepared, environ, progress)
         await _measure(job, states)
         complete = True
-        tasks.cancel_scope.cancel()
+    if job is None:
+        raise Interrupted("interrupted before anything was loaded")
     return assemble(
         prepared,
         states,
@@ -104,6 +103,9 @@ async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExit
             advance,
         )
         state.place = await places.enter_async_context(_closing_quietly(opened, state))
+    except InputError as error:
+        place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
+        raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from error
     except BackendError as error:
         _fail(job, state, error)
 

@@ -18,7 +18,11 @@ SELECTABLE = ("category", "kind", "lang", "source", "tenant", "variant")
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked suite with its data. `adapters` holds, per entry, a class or why not."""
+    """A checked suite with its data.
+
+    `adapters` holds, per entry that is kept, its class or why there is none; `lines` the
+    entry's line in the suite.
+    """
 
     suite: Suite
     golden: GoldenSet
@@ -27,6 +31,7 @@ class Prepared:
     metrics: tuple[str, ...]
     rules: tuple[Rule, ...]
     required: frozenset[str]
+    lines: tuple[int, ...] = ()
 
     @property
     def cases(self) -> tuple[GoldenCase, ...]:
@@ -93,6 +98,7 @@ def prepare(
         metrics=metrics,
         rules=rules,
         required=required | {entry.name for entry in kept if entry.required},
+        lines=tuple(suite.line("targets", suite.targets.index(entry)) for entry in kept),
     )
 
 

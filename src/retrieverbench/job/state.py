@@ -14,12 +14,13 @@ from retrieverbench.run import LoadedAdapter, Place, TargetEntry
 
 @dataclass(slots=True)
 class EntryState:
-    """One entry: what was opened and what each of its modes gave so far.
+    """One entry: its line in the suite, what was opened, what each of its modes gave so far.
 
     `failure` is why it could not be measured; nothing is asked of it after that.
     """
 
     entry: TargetEntry
+    line: int
     loaded: LoadedAdapter | None = None
     failure: BackendError | None = None
     place: Place | None = None

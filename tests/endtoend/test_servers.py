@@ -1,0 +1,140 @@
+"""A server that stands on its own, reached by its address, as a user's would be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from bench_support import COMMAND, Bench
+from engine_support import need_engine
+
+MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
+
+
+@pytest.fixture
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """`retrieverbench engine start pgvector` in a process of its own, and its ready file."""
+    need_engine("pgvector")
+    ready = tmp_path_factory.mktemp("server") / "ready.json"
+    process = subprocess.Popen([COMMAND, "engine", "start", "pgvector", "--ready-file", ready])
+    deadline = monotonic() + 60
+    while not ready.exists() and process.poll() is None and monotonic() < deadline:
+        sleep(0.05)
+    assert ready.exists()
+    assert ready.stat().st_mode & 0o077 == 0, "others could read the password"
+    yield json.loads(ready.read_text(encoding="utf-8"))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+    assert not ready.exists()
+
+
+def target(server: dict[str, Any]) -> str:
+    return (
+        f'adapter = "pgvector"\nendpoint = "{server["endpoint"]}"\n'
+        'secrets = { password = "PG_PASSWORD", user = "PG_USER" }'
+    )
+
+
+def secrets_of(server: dict[str, Any]) -> dict[str, str]:
+    found = server["secrets"]
+    return {"PG_PASSWORD": found["password"], "PG_USER": found.get("user", "postgres")}
+
+
+def test_a_server_is_reached_by_address_and_left_as_it_was(
+    bench: Bench, server: dict[str, Any]
+) -> None:
+    for _twice in range(2):
+        done = bench.run("run", bench.suite(target(server)), env=secrets_of(server))
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert {t["fidelity"] for t in bench.artifact()["targets"]} == {"server"}
+
+
+def test_a_wrong_password_is_3_in_the_servers_words_and_others_finish(
+    bench: Bench, server: dict[str, Any]
+) -> None:
+    wrong = secrets_of(server) | {"PG_PASSWORD": "wrong-s3cret"}
+    done = bench.run("run", bench.suite(target(server), MEMORY), env=wrong)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "password authentication failed" in done.stdout
+    assert "wrong-s3cret" not in done.stdout + done.stderr
+    *failed, finished = bench.artifact()["targets"]
+    assert finished["scores"] is not None
+    assert [t["scores"] for t in failed] == [None, None, None]
+    assert {t["failure_code"] for t in failed} == {"auth"}
+
+
+def test_a_server_that_dies_during_the_run_is_3_and_no_zero(
+    bench: Bench, server: dict[str, Any]
+) -> None:
+    suite = bench.suite(target(server), MEMORY)
+    text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 100000")
+    suite.write_text(text.replace("warmup = 1", "warmup = 1, seconds = 8.0"), encoding="utf-8")
+    process = subprocess.Popen(
+        [COMMAND, "run", suite], cwd=bench.folder, text=True,
+        env={**os.environ, **secrets_of(server)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("timed pass"):
+            break
+    _kill_postgres(server["pid"])
+    out, _err = process.communicate(timeout=150)
+    assert process.returncode == 3, out
+    assert "timed requests failed" in out
+    assert all(t["scores"] is not None for t in bench.artifact()["targets"])
+
+
+def _kill_postgres(launcher: int) -> None:
+    """End every process that the launcher started, the hard way."""
+    import psutil
+
+    for child in psutil.Process(launcher).children(recursive=True):
+        if "postgres" in child.name():
+            child.kill()
+
+
+def chunks_of(bench: Bench) -> list[dict[str, Any]]:
+    text = (bench.folder / "corpus.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_vectors_of_another_model_are_2_before_the_run(bench: Bench) -> None:
+    """A query embedder that differs from the one the vectors were made with."""
+    rows = chunks_of(bench)
+    with (bench.folder / "vectors.jsonl").open("w", encoding="utf-8") as file:
+        for number, row in enumerate(rows):
+            vector = [0.0] * 64
+            vector[number] = 1.0
+            file.write(
+                json.dumps({"id": row["id"], "tenant": row["tenant"], "vector": vector}) + "\n"
+            )
+    done = bench.run("run", bench.suite('adapter = "memory"', head='vectors = "vectors.jsonl"'))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "cosine" in done.stderr
+    assert not list(Path(bench.folder).glob("results/runs/*/*"))
+
+
+@pytest.mark.parametrize(
+    ("vector", "message"),
+    [([1.0] * 63, "63"), ([0.0] * 64, "zero"), ([float("nan")] * 64, "NaN")],
+    ids=["dimension", "zero", "NaN"],
+)
+def test_broken_vectors_are_2(bench: Bench, vector: list[float], message: str) -> None:
+    rows = chunks_of(bench)
+    good = [1.0] + [0.0] * 63
+    with (bench.folder / "vectors.jsonl").open("w", encoding="utf-8") as file:
+        for number, row in enumerate(rows):
+            entry = {"id": row["id"], "tenant": row["tenant"], "vector": good if number else vector}
+            file.write(json.dumps(entry) + "\n")
+    done = bench.run("run", bench.suite('adapter = "memory"', head='vectors = "vectors.jsonl"'))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message.lower() in done.stderr.lower()
+    assert "[G42]" in done.stderr
