@@ -76,14 +76,12 @@ def fetch(name: str) -> None:
 
     from retrieverbench.cli.progress import show_progress
     from retrieverbench.engines import load_engine
+    from retrieverbench.job import fetching
+    from retrieverbench.run import fetch_engine
 
     found = load_engine(name)
-    fetch_all = getattr(found, "fetch", None)
-    if fetch_all is None:
-        click.echo(f"{name}: nothing to fetch; everything is in its packages")
-        return
     with show_progress(plain=not sys.stderr.isatty()) as progress:
-        anyio.run(fetch_all, progress)
+        anyio.run(fetch_engine, found, name, {}, fetching(progress))
     click.echo(f"{name}: everything is there")
 
 

@@ -2,6 +2,6 @@
 
 from retrieverbench.job.execute import run_suite
 from retrieverbench.job.prepare import Prepared, prepare
-from retrieverbench.job.progress import Advance, Progress, Quiet
+from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
 
-__all__ = ["Advance", "Prepared", "Progress", "Quiet", "prepare", "run_suite"]
+__all__ = ["Advance", "Prepared", "Progress", "Quiet", "fetching", "prepare", "run_suite"]

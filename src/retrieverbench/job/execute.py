@@ -11,13 +11,13 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 import anyio
 
-from retrieverbench.errors import BackendError, InputError, Interrupted
+from retrieverbench.errors import BackendError, InputError, Interrupted, RetrieverBenchError
 from retrieverbench.job.assemble import assemble
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.prepare import Prepared
-from retrieverbench.job.progress import Progress, counting
+from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import check_run
 from retrieverbench.load import ClosedPlan, Subject, measure_closed
@@ -73,7 +73,7 @@ async def run_suite(
 
 async def _measure(job: Job, states: list[EntryState]) -> None:
     """All passes, with every engine and place open from first use to the end."""
-    async with Engines() as engines, AsyncExitStack() as places:
+    async with Engines(fetching(job.progress)) as engines, AsyncExitStack() as places:
         for state in states:
             await _open(job, state, engines, places)
         for state in states:
@@ -211,7 +211,7 @@ async def _leaks(job: Job, state: EntryState) -> None:
         return
     try:
         await check_leaks(job, state, place)
-    except BackendError as error:
+    except RetrieverBenchError as error:  # nothing here may lose what was measured before
         state.probes_stopped = f"leak probes stopped: {one_line(error)}"
 
 

@@ -42,3 +42,19 @@ def counting(advance: Advance) -> Callable[..., None]:
         advance(done)
 
     return count
+
+
+def fetching(progress: Progress) -> Callable[[str, int, int], None]:
+    """What an engine's download reports to: one step per engine, in MB."""
+    steps: dict[str, Advance] = {}
+
+    def on_fetch(name: str, done: int, total: int) -> None:
+        if name not in steps:
+            steps[name] = progress.begin(f"{name}: fetching, MB", _megabytes(total))
+        steps[name](_megabytes(done))
+
+    return on_fetch
+
+
+def _megabytes(size: int) -> int:
+    return -(-size // 1_000_000)

@@ -1,7 +1,7 @@
 """Open targets, ask every case, collect what came back."""
 
 from retrieverbench.run.checks import BadAnswer, check_response
-from retrieverbench.run.connect import Connection, Engines, connect
+from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
 from retrieverbench.run.places import Place, check_capabilities, open_place, place_name
 from retrieverbench.run.quality import ask_all, build_queries, search_once
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
@@ -22,6 +22,7 @@ __all__ = [
     "check_capabilities",
     "check_response",
     "connect",
+    "fetch_engine",
     "load_adapter",
     "load_suite",
     "one_line",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 from retrieverbench.adapter import Secret
-from retrieverbench.engines import Started, load_engine
+from retrieverbench.engines import Engine, Started, load_engine
 from retrieverbench.errors import BackendError, NotConfigured, Unavailable
 from retrieverbench.model import Fidelity
 from retrieverbench.run.endpoint import split_credentials
@@ -28,6 +28,10 @@ class Connection:
     engine: Mapping[str, object] = field(default_factory=dict)
 
 
+OnFetch = Callable[[str, int, int], None]
+"""Told an engine's name, and how many of how many bytes of it are there."""
+
+
 class Engines:
     """The engines started for one run; entries with the same engine and options share one.
 
@@ -35,8 +39,9 @@ class Engines:
     then is kept in `faults`, a line each: the measurements are already made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_fetch: OnFetch | None = None) -> None:
         self.faults: list[str] = []
+        self._on_fetch = on_fetch
         self._stack = AsyncExitStack()
         self._started: dict[str, Started | BackendError] = {}
 
@@ -68,6 +73,8 @@ class Engines:
             reason = engine.missing()
             if reason is not None:
                 return NotConfigured(reason)
+            if self._on_fetch is not None:
+                await fetch_engine(engine, name, options, self._on_fetch)
             running = self._stopping_quietly(name, engine.start(options))
             return await self._stack.enter_async_context(running)
         except BackendError as error:
@@ -95,6 +102,21 @@ class Engines:
             except Exception as error:  # noqa: BLE001 - told, and no reason to lose the run
                 if error is not ended:
                     self.faults.append(f"engine {name!r} could not be stopped: {one_line(error)}")
+
+
+async def fetch_engine(
+    engine: Engine, name: str, options: Mapping[str, object], on_fetch: OnFetch
+) -> None:
+    """Fetch what an engine needs beyond its packages, if anything; `start` finds it then."""
+    fetch = getattr(engine, "fetch", None)
+    if fetch is None:
+        return
+    where = {key: options[key] for key in ("cache", "repository") if key in options}
+
+    def tell(done: int, total: int, _file: str) -> None:
+        on_fetch(name, done, total)
+
+    await fetch(tell, **where)
 
 
 async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engines) -> Connection:
