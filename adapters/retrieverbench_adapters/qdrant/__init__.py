@@ -8,6 +8,7 @@ from importlib.metadata import version
 from math import isfinite
 from typing import ClassVar, Self, TypeVar
 
+import anyio
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException
@@ -180,11 +181,12 @@ class Qdrant:
         if self._closed:
             return
         self._closed = True
-        try:
-            if self._created:
-                await self._call(self._client.delete_collection(self._settings.place))
-        finally:
-            await self._client.close()
+        with anyio.CancelScope(shield=True):  # Ctrl-C must not leave the collection there
+            try:
+                if self._created:
+                    await self._call(self._client.delete_collection(self._settings.place))
+            finally:
+                await self._client.close()
 
     async def _call(self, request: Awaitable[T]) -> T:
         try:

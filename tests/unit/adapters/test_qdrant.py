@@ -463,6 +463,17 @@ async def test_close_removes_its_own_collection_once(front: Started) -> None:
     await reopened.close()
 
 
+async def test_a_cancelled_close_still_removes_the_collection(front: Started) -> None:
+    settings = settings_for(front)
+    target = await Qdrant.open(settings)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await target.close()
+    headers = {"api-key": front.secrets["api_key"].reveal()}
+    async with httpx.AsyncClient(base_url=front.endpoint, headers=headers) as http:
+        assert (await http.get(f"/collections/{settings.place}")).status_code == 404
+
+
 async def test_bad_settings_are_refused_before_any_request() -> None:
     base = Settings(
         endpoint="http://127.0.0.1:1", place="rb_x", modes=frozenset(MODES), dimension=4
