@@ -156,4 +156,7 @@ def _select(suite: Suite, golden: GoldenSet) -> GoldenSet:
     unknown = sorted(suite.select.keys() - set(SELECTABLE))
     if unknown:
         raise InputError(f"{place}.{unknown[0]}: unknown field; {nearest(unknown[0], SELECTABLE)}")
-    return select_cases(golden, suite.select)
+    try:
+        return select_cases(golden, suite.select)
+    except InputError as error:
+        raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from None

@@ -1,0 +1,45 @@
+"""Progress in both its forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieverbench.cli.progress import show_progress
+from retrieverbench.job.progress import counting, fetching
+
+
+def test_plain_lines_name_each_step_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(plain=True) as progress:
+        advance = progress.begin("loading", 3)
+        for done in (1, 2, 3):
+            advance(done)
+        progress.note("a note")
+    assert capsys.readouterr().err == "loading (3)\na note\n"
+
+
+def test_bars_take_foreign_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(plain=False) as progress:
+        advance = progress.begin("[red]loading[/red]", 2)
+        advance(1)
+        advance(2)
+        progress.note("[bold]as it is[/bold]")
+    assert "[bold]as it is[/bold]" in capsys.readouterr().err
+
+
+def test_counting_advances_by_one() -> None:
+    seen: list[int] = []
+    count = counting(seen.append)
+    count("x")
+    count()
+    assert seen == [1, 2]
+
+
+def test_fetching_shows_one_step_per_engine_in_megabytes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with show_progress(plain=True) as progress:
+        on_fetch = fetching(progress)
+        on_fetch("one", 0, 46_000_000)
+        on_fetch("one", 46_000_000, 46_000_000)
+        on_fetch("two", 1, 500_000)
+    assert capsys.readouterr().err == "one: fetching, MB (46)\ntwo: fetching, MB (1)\n"

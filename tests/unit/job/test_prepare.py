@@ -1,0 +1,99 @@
+"""What is found wrong before a backend is touched."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from retrieverbench.errors import InputError
+from retrieverbench.job import prepare
+from retrieverbench.run import load_suite
+
+HEAD = 'golden = "golden.v1.jsonl"\ncorpus = "corpus.jsonl"\n'
+MEMORY = '[[targets]]\nadapter = "memory"\nmodes = ["lexical"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The example set, without its suite."""
+    example = resources.files("retrieverbench.cli") / "example"
+    with resources.as_file(example) as path:
+        shutil.copytree(path, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def fault(folder: Path, text: str, **options: frozenset[str]) -> str:
+    """The message that a suite is refused with."""
+    path = folder / "suite.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        prepare(load_suite(path), **options)
+    return str(caught.value).replace(str(folder), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEAD}{MEMORY}modes_ = 1", "/suite.toml:6: targets.0.modes_: unknown key"),
+        (
+            f'{HEAD}[[targets]]\nadapter = "memory"\nlayout = "rls"\n',
+            "/suite.toml:3: targets.0.adapter: adapter 'memory' does not support 'rls'",
+        ),
+        (f'{HEAD}metrics = ["nDGC@10"]\n{MEMORY}', "/suite.toml:3: metrics: metric: 'nDGC@10'"),
+        (
+            f'{HEAD}depth = 5\nmetrics = ["nDCG@10"]\n{MEMORY}',
+            "/suite.toml:4: metrics: 'nDCG@10' needs depth 10; depth is 5",
+        ),
+        (
+            f'{HEAD}select = {{ category = "leve" }}\n{MEMORY}',
+            "/suite.toml:3: select: golden: category = 'leve' selects no case; "
+            "categories: leave, refunds [G43]",
+        ),
+        (
+            f'{HEAD}select = {{ categry = "leave" }}\n{MEMORY}',
+            "/suite.toml:3: select.categry: unknown field; did you mean 'category'?",
+        ),
+        (
+            f'{HEAD}{MEMORY}[[rules]]\nkind = "minimum"\nmetric = "MRR"\n',
+            "/suite.toml:6: rules.0.value: missing; a 'minimum' rule needs it",
+        ),
+        (
+            f'{HEAD}{MEMORY}[[rules]]\nkind = "must_pass"\ntargets = ["memroy"]\n',
+            "did you mean 'memory'?",
+        ),
+        (HEAD, "/suite.toml:1: targets: none given"),
+    ],
+)
+def test_message_names_file_line_field_and_remedy(folder: Path, text: str, message: str) -> None:
+    assert message in fault(folder, text)
+
+
+def test_unknown_names_on_the_command_line(folder: Path) -> None:
+    text = f"{HEAD}{MEMORY}"
+    assert "--target: no target named 'memroy'; did you mean 'memory'?" in fault(
+        folder, text, only=frozenset({"memroy"})
+    )
+    assert "--require: no target named 'x'" in fault(folder, text, required=frozenset({"x"}))
+
+
+def test_rules_of_targets_left_out_are_no_fault(folder: Path) -> None:
+    path = folder / "suite.toml"
+    path.write_text(
+        f'{HEAD}{MEMORY}[[targets]]\nname = "other"\nadapter = "memory"\n'
+        '[[rules]]\nkind = "must_pass"\ntargets = ["memory"]\n',
+        encoding="utf-8",
+    )
+    prepared = prepare(load_suite(path), only=frozenset({"other"}))
+    assert prepared.labels == tuple(f"other/{m}/filter" for m in ("dense", "lexical", "hybrid"))
+    assert prepared.lines == (6,)
+
+
+def test_only_searches_by_vector_need_vectors(folder: Path) -> None:
+    path = folder / "suite.toml"
+    path.write_text(f"{HEAD}{MEMORY}", encoding="utf-8")
+    assert prepare(load_suite(path)).needs_vectors is False
+    path.write_text(f'{HEAD}[[targets]]\nadapter = "memory"\n', encoding="utf-8")
+    assert prepare(load_suite(path)).needs_vectors is True
