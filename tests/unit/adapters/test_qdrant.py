@@ -463,9 +463,19 @@ async def test_close_removes_its_own_collection_once(front: Started) -> None:
     await reopened.close()
 
 
-async def test_a_cancelled_close_still_removes_the_collection(front: Started) -> None:
+async def test_a_cancelled_close_still_removes_the_collection(
+    front: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = settings_for(front)
     target = await Qdrant.open(settings)
+    client = target._client
+    remove = client.delete_collection
+
+    async def remove_after_a_pause(place: str) -> bool:
+        await anyio.sleep(0.01)
+        return await remove(place)
+
+    monkeypatch.setattr(client, "delete_collection", remove_after_a_pause)
     with anyio.CancelScope() as scope:
         scope.cancel()
         await target.close()
