@@ -237,14 +237,14 @@ def test_counters(make_result: MakeResult, make_artifact: MakeArtifact) -> None:
     twice = [("acme/d1", 1.0), ("acme/d1", 0.5)]
     result = make_result(
         broken={
-            "c0": CaseResult("c0", "error", (), "timeout", "no answer\nin time"),
+            "c2": CaseResult("c2", "error", (), "timeout", "no answer\nin time"),
             "c1": CaseResult("c1", "ok", tuple(twice)),
         }
     )
     artifact = make_artifact(result)
     found = judged(rule("counter", counter="errors", value=0), artifact)
     assert (found.word, found.observed, found.n) == ("fail", 1.0, 12)
-    assert "first: case 'c0': timeout: no answer" in found.reason
+    assert "first: case 'c2': timeout: no answer" in found.reason
     assert judged(rule("counter", counter="errors", value=1), artifact).word == "pass"
     assert judged(rule("counter", counter="errors:auth", value=0), artifact).word == "pass"
     assert judged(rule("counter", counter="errors:timeout", value=0), artifact).word == "fail"
@@ -275,6 +275,17 @@ def test_must_pass(
     found = judged(rule("must_pass"), artifact)
     assert (found.word, found.n) == (word, 2)
     assert reason in found.reason
+
+
+def test_long_lists_of_broken_cases_are_cut_and_counted(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    ids = [f"c{n}" for n in range(11)]
+    artifact = make_artifact(make_result(dict.fromkeys(ids, MISS)), must_pass=ids)
+    reason = judged(rule("must_pass"), artifact).reason
+    assert reason.endswith("c9 (missed) and 1 more")
+    artifact = replace(artifact, golden=replace(artifact.golden, must_pass=tuple(ids[:10])))
+    assert judged(rule("must_pass"), artifact).reason.endswith("c9 (missed)")
 
 
 def test_must_pass_without_a_marked_case_is_refused(make_artifact: MakeArtifact) -> None:

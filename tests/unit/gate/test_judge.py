@@ -131,6 +131,18 @@ def test_rule_for_one_target_leaves_the_counter_on_for_the_others(
     assert judge(make_artifact(*targets), [everywhere], {}).exit_code == 0
 
 
+def test_rule_is_asked_of_its_targets_only(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    artifact = make_artifact(make_result(name="a"), make_result({"c1": ["x1"]}, name="b"))
+    for_a = replace(IMPOSSIBLE, targets=("a",))
+    verdict = judge(artifact, [for_a], {})
+    assert verdict.exit_code == 0
+    asked = [result.target for result in verdict.rules if result.rule == "impossible"]
+    assert asked == ["a/lexical/filter"]
+    assert judge(artifact, [replace(for_a, targets=("b/lexical",))], {}).exit_code == 1
+
+
 def test_rule_for_one_slice_leaves_the_counter_on_for_the_whole(
     make_result: MakeResult, make_artifact: MakeArtifact
 ) -> None:
