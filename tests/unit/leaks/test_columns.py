@@ -108,3 +108,4 @@ def test_what_was_not_looked_at_has_no_number() -> None:
     assert check.canaries_owned is None
     assert check.canaries_found_by_owner is None
     assert check.control_foreign is None
+    assert (check.answers, check.hits, check.trials) == (2 + 10, 2, 2)

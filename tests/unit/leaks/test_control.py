@@ -63,6 +63,8 @@ def test_large_corpus_is_sampled_with_what_the_cases_need(monkeypatch: pytest.Mo
     first = control_chunks(corpus, cases, 3)
     assert len(first) == 10
     assert {"acme/7", "acme/93"} <= {chunk.id for chunk in first}
+    for seed in range(20):
+        assert len({chunk.uid for chunk in control_chunks(corpus, cases, seed)}) == 10
     assert first == control_chunks(corpus, cases, 3)
     assert first != control_chunks(corpus, cases, 4)
 
