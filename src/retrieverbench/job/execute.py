@@ -6,8 +6,13 @@ asking, closes everything and keeps what was measured.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 
 import anyio
 
@@ -23,6 +28,7 @@ from retrieverbench.leaks import check_run
 from retrieverbench.load import ClosedPlan, Subject, measure_closed
 from retrieverbench.model import Artifact
 from retrieverbench.run import (
+    Connection,
     Engines,
     Place,
     ask_all,
@@ -55,10 +61,16 @@ async def run_suite(
     ]
     job: Job | None = None
     complete = False
-    async with stopped_by(interrupt):
+    engines = Engines(fetching(progress))
+    async with stopped_by(interrupt), engines:
+        for state in states:
+            if state.entry.engine and state.failure is None:
+                engines.begin(state.entry.engine_name, state.entry.engine_options)
         job = await make_job(prepared, environ, progress)
-        await _measure(job, states)
+        await _measure(job, states, engines)
         complete = True
+    for fault in engines.faults:
+        progress.note(fault)
     if job is None:
         raise Interrupted("interrupted before anything was loaded")
     return assemble(
@@ -71,11 +83,15 @@ async def run_suite(
     )
 
 
-async def _measure(job: Job, states: list[EntryState]) -> None:
-    """All passes, with every engine and place open from first use to the end."""
-    async with Engines(fetching(job.progress)) as engines, AsyncExitStack() as places:
-        for state in states:
-            await _open(job, state, engines, places)
+async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None:
+    """All passes, with every place open from its loading to the end.
+
+    Nothing is loaded before every engine has started: the times of loading count.
+    """
+    async with AsyncExitStack() as places:
+        connections = [await _connect(job, state, engines) for state in states]
+        for state, connection in zip(states, connections, strict=True):
+            await _open(job, state, connection, places)
         for state in states:
             await _quality(job, state)
         await _timed(job, states)
@@ -83,31 +99,49 @@ async def _measure(job: Job, states: list[EntryState]) -> None:
             await _describe_again(state)
         for state in states:
             await _leaks(job, state)
-    for fault in engines.faults:
-        job.progress.note(fault)
 
 
-async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExitStack) -> None:
+async def _connect(job: Job, state: EntryState, engines: Engines) -> Connection | None:
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not measured: {state.failure}")
-        return
+        return None
     try:
-        connection = await connect(state.entry, job.environ, engines)
-        advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
-        opened = open_place(
-            state.entry,
-            state.loaded,
-            connection,
-            settings_for(job, state.entry, connection),
-            job.chunks,
-            advance,
-        )
-        state.place = await places.enter_async_context(_closing_quietly(opened, state))
+        with _input_errors(job, state):
+            return await connect(state.entry, job.environ, engines)
+    except BackendError as error:
+        _fail(job, state, error)
+        return None
+
+
+async def _open(
+    job: Job, state: EntryState, connection: Connection | None, places: AsyncExitStack
+) -> None:
+    if state.loaded is None or connection is None:
+        return
+    advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
+    opened = open_place(
+        state.entry,
+        state.loaded,
+        connection,
+        settings_for(job, state.entry, connection),
+        job.chunks,
+        advance,
+    )
+    try:
+        with _input_errors(job, state):
+            state.place = await places.enter_async_context(_closing_quietly(opened, state))
+    except BackendError as error:
+        _fail(job, state, error)
+
+
+@contextmanager
+def _input_errors(job: Job, state: EntryState) -> Iterator[None]:
+    """What is wrong with an entry's options is told with its place in the suite."""
+    try:
+        yield
     except InputError as error:
         place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
         raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from error
-    except BackendError as error:
-        _fail(job, state, error)
 
 
 @asynccontextmanager

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+import anyio
+
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import Engine, Started, load_engine
-from retrieverbench.errors import BackendError, NotConfigured, Unavailable
+from retrieverbench.errors import NotConfigured, RetrieverBenchError, Unavailable
 from retrieverbench.model import Fidelity
 from retrieverbench.run.endpoint import split_credentials
 from retrieverbench.run.suite import TargetEntry
@@ -35,18 +38,16 @@ OnFetch = Callable[[str, int, int], None]
 class Engines:
     """The engines started for one run; entries with the same engine and options share one.
 
-    An async context manager: leaving it stops them all, in reverse order. What goes wrong
-    then is kept in `faults`, a line each: the measurements are already made.
+    An async context manager: leaving it stops them all, those that are still starting too.
+    What goes wrong then is kept in `faults`, a line each: the measurements are already made.
     """
 
     def __init__(self, on_fetch: OnFetch | None = None) -> None:
         self.faults: list[str] = []
         self._on_fetch = on_fetch
-        self._stack = AsyncExitStack()
-        self._started: dict[str, Started | BackendError] = {}
+        self._kept: dict[str, _Kept] = {}
 
     async def __aenter__(self) -> Self:
-        await self._stack.__aenter__()
         return self
 
     async def __aexit__(
@@ -55,53 +56,88 @@ class Engines:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._stack.__aexit__(kind, error, trace)
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(*(kept.stop() for kept in self._kept.values()))
+        self.faults += [kept.fault for kept in self._kept.values() if kept.fault]
+
+    def begin(self, name: str, options: Mapping[str, object]) -> None:
+        """Start the engine in the background, unless it is there; `start` waits for it."""
+        key = _key(name, options)
+        if key not in self._kept:
+            self._kept[key] = _Kept(name, self._running(name, options))
 
     async def start(self, name: str, options: Mapping[str, object]) -> Started:
         """The running engine of that name; a failure to start is raised to each that asks."""
-        key = f"{name} {json.dumps(options, sort_keys=True, default=str)}"
-        if key not in self._started:
-            self._started[key] = await self._start(name, options)
-        found = self._started[key]
-        if isinstance(found, BackendError):
-            raise found
-        return found
-
-    async def _start(self, name: str, options: Mapping[str, object]) -> Started | BackendError:
-        engine = load_engine(name)
-        try:
-            reason = engine.missing()
-            if reason is not None:
-                return NotConfigured(reason)
-            if self._on_fetch is not None:
-                await fetch_engine(engine, name, options, self._on_fetch)
-            running = self._stopping_quietly(name, engine.start(options))
-            return await self._stack.enter_async_context(running)
-        except BackendError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - one engine's defect is one target's failure
-            return Unavailable(
-                f"engine {name!r} could not be started: {type(error).__name__}: {one_line(error)}"
-            )
+        self.begin(name, options)
+        return await self._kept[_key(name, options)].started()
 
     @asynccontextmanager
-    async def _stopping_quietly(
-        self, name: str, running: AbstractAsyncContextManager[Started]
-    ) -> AsyncIterator[Started]:
-        started = await running.__aenter__()
-        ended: BaseException | None = None
-        try:
+    async def _running(self, name: str, options: Mapping[str, object]) -> AsyncIterator[Started]:
+        engine = load_engine(name)
+        reason = engine.missing()
+        if reason is not None:
+            raise NotConfigured(reason)
+        if self._on_fetch is not None:
+            await fetch_engine(engine, name, options, self._on_fetch)
+        async with engine.start(options) as started:
             yield started
-        except BaseException as error:
-            ended = error
-            raise
-        finally:
-            why = (type(ended), ended, ended.__traceback__) if ended else (None, None, None)
+
+
+class _Kept:
+    """One engine in a task of its own, from its start to its end.
+
+    The task is no child of a task group: when a run is cancelled, its places must be closed
+    before their engines go.
+    """
+
+    def __init__(self, name: str, running: AbstractAsyncContextManager[Started]) -> None:
+        self.fault: str | None = None
+        self._name = name
+        self._running = running
+        self._outcome: Started | RetrieverBenchError | None = None
+        self._known, self._enough = anyio.Event(), anyio.Event()
+        self._scope = anyio.CancelScope()
+        self._task = asyncio.create_task(self._keep())
+
+    async def started(self) -> Started:
+        await self._known.wait()
+        if isinstance(self._outcome, RetrieverBenchError):
+            raise self._outcome
+        assert self._outcome is not None
+        return self._outcome
+
+    async def stop(self) -> None:
+        if not self._known.is_set():
+            self._scope.cancel()
+        self._enough.set()
+        await self._task
+
+    async def _keep(self) -> None:
+        with self._scope:
             try:
-                await running.__aexit__(*why)
-            except Exception as error:  # noqa: BLE001 - told, and no reason to lose the run
-                if error is not ended:
-                    self.faults.append(f"engine {name!r} could not be stopped: {one_line(error)}")
+                async with self._running as started:
+                    self._outcome = started
+                    self._known.set()
+                    await self._enough.wait()
+            except Exception as error:  # noqa: BLE001 - one engine's defect, one target's failure
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """A failure to start is what those who asked get; one to stop is told."""
+        if self._outcome is not None:
+            self.fault = f"engine {self._name!r} could not be stopped: {one_line(error)}"
+        elif isinstance(error, RetrieverBenchError):
+            self._outcome = error
+        else:
+            self._outcome = Unavailable(
+                f"engine {self._name!r} could not be started: "
+                f"{type(error).__name__}: {one_line(error)}"
+            )
+        self._known.set()
+
+
+def _key(name: str, options: Mapping[str, object]) -> str:
+    return f"{name} {json.dumps(options, sort_keys=True, default=str)}"
 
 
 async def fetch_engine(

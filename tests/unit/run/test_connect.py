@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import Started
-from retrieverbench.errors import BackendError, NotConfigured, Unavailable
+from retrieverbench.errors import BackendError, InputError, NotConfigured, Unavailable
 from retrieverbench.run import Engines, TargetEntry, connect
 
 pytestmark = pytest.mark.anyio
@@ -127,6 +129,83 @@ async def test_start_that_fails_is_told_to_all_and_tried_once(
             with pytest.raises(BackendError, match="port taken"):
                 await connect(TargetEntry("x", engine="embedded"), {}, engines)
     assert engine.log == ["start {}"]
+
+
+async def test_several_start_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of two engines is ready only when the other has begun to start."""
+    begun = {"a": anyio.Event(), "b": anyio.Event()}
+
+    class Waiting(FakeEngine):
+        @asynccontextmanager
+        async def start(self, options: Mapping[str, object]) -> AsyncIterator[Started]:
+            begun[str(options["own"])].set()
+            await begun[str(options["other"])].wait()
+            yield Started("http://127.0.0.1:1", "engine", "9.9")
+
+    monkeypatch.setattr(sys.modules[connect.__module__], "load_engine", lambda _name: Waiting())
+    with anyio.fail_after(30):
+        async with Engines() as engines:
+            engines.begin("x", {"own": "a", "other": "b"})
+            engines.begin("x", {"own": "b", "other": "a"})
+            assert (await engines.start("x", {"own": "a", "other": "b"})).version == "9.9"
+
+
+async def test_one_that_cannot_start_does_not_stop_the_others(engine: FakeEngine) -> None:
+    async with Engines() as engines:
+        engine.on_start = Unavailable("port taken")
+        engines.begin("x", {"first": True})
+        with pytest.raises(Unavailable, match="port taken"):
+            await engines.start("x", {"first": True})
+        engine.on_start = None
+        await engines.start("x", {})
+        assert "stop" not in engine.log
+
+
+async def test_wrong_option_is_the_suites_fault(engine: FakeEngine) -> None:
+    engine.on_start = InputError("heap: unknown key")
+    async with Engines() as engines:
+        with pytest.raises(InputError, match="heap: unknown key"):
+            await connect(TargetEntry("x", engine="embedded"), {}, engines)
+
+
+async def test_leaving_ends_what_is_still_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    class Endless(FakeEngine):
+        @asynccontextmanager
+        async def start(self, options: Mapping[str, object]) -> AsyncIterator[Started]:
+            log.append("start")
+            try:
+                await anyio.sleep(3600)
+                yield Started("", "engine", "9.9")
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await anyio.lowlevel.checkpoint()
+                log.append("removed")
+
+    monkeypatch.setattr(sys.modules[connect.__module__], "load_engine", lambda _name: Endless())
+    with anyio.fail_after(30):
+        async with Engines() as engines:
+            engines.begin("x", {})
+            await anyio.lowlevel.checkpoint()
+            assert log == ["start"]
+    assert log == ["start", "removed"]
+    assert engines.faults == []
+
+
+async def test_cancelled_run_keeps_its_engine_until_the_places_are_closed(
+    engine: FakeEngine,
+) -> None:
+    async with anyio.create_task_group() as tasks, Engines() as engines:
+        try:
+            await connect(TargetEntry("x", engine="embedded"), {}, engines)
+            tasks.cancel_scope.cancel()
+            await anyio.sleep(3600)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.01)
+                engine.log.append("places closed")
+    assert engine.log == ["start {}", "places closed", "stop"]
 
 
 async def test_stop_that_fails_is_told_and_loses_nothing(engine: FakeEngine) -> None:
