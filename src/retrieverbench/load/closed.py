@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from retrieverbench.load.block import BlockPlan, BlockRecord, Search, run_block
-from retrieverbench.load.host import HostUse, host_use, read_host
+from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
 from retrieverbench.load.judge import Violation, judge_block, summarise
 from retrieverbench.model import Query, TenantId, Timings
 
@@ -86,8 +86,10 @@ async def measure_closed(
             for subject in turn:
                 block_plan = _block_plan(subject, plan, ordinals, plan.requests, seed=number)
                 before = read_host()
-                record = await run_block(subject.search, block_plan)
-                measured[subject.label].use.append(host_use(before, read_host()))
+                with GcWatch() as watch:
+                    record = await run_block(subject.search, block_plan)
+                use = host_use(before, read_host(), watch.longest_ns)
+                measured[subject.label].use.append(use)
                 measured[subject.label].blocks.append(record)
                 on_block(subject.label)
     finally:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retrieverbench.errors import Code
 from retrieverbench.load.block import NO_ROW, UNKNOWN, BlockRecord
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 THREAD_SHARE_LIMIT = 0.80
 RUN_QUEUE_LIMIT = 0.05
 LITTLE_LIMIT = 0.05
+GC_LIMIT_MS = 1.0
+GC_LIMIT_SHARE = 0.10
 PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
@@ -161,7 +162,9 @@ def summarise(
     times["max"] = Percentile(float(ok[-1])) if len(ok) else Percentile(None, reason="n=0")
     cpu = sum(u.process_cpu_ns for u in use)
     waits = [u.wait_share for u in use if u.wait_share is not None]
-    verdicts = _verdicts(use, waits, service, seconds, concurrency, times["p50"], words)
+    pause_ms = max((u.gc_pause_ns for u in use), default=0) / 1e6
+    in_flight = _in_flight(blocks, concurrency)
+    verdicts = _verdicts(use, waits, pause_ms, in_flight, concurrency, times["p50"], words)
     return Timings(
         mode="closed",
         concurrency=concurrency,
@@ -178,15 +181,36 @@ def summarise(
         run_queue_wait=max(waits) if waits else None,
         server_ms_p50=float(np.median(server_ms)) if server_ms else None,
         plan_hash=plan_hash,
-        notes=("service time in a closed loop, not the latency of a user who arrives by himself",),
+        notes=(
+            "service time in a closed loop, not the latency of a user who arrives by himself",
+            f"longest pause of the client for collecting garbage: {pause_ms:.1f} ms",
+        ),
     )
+
+
+def _in_flight(blocks: Sequence[JudgedBlock], concurrency: int) -> float | None:
+    """Requests in flight while there were more to send, on average; None where that was short.
+
+    From the first start to the last one every worker is busy, so by Little's law this is the
+    concurrency, and what lacks is time that no request accounts for.
+    """
+    import numpy as np
+
+    area = window = 0
+    for block in blocks:
+        if len(block.start) < 2 * concurrency:
+            continue
+        last = block.start.max()
+        area += int(np.clip(last - block.start, 0, block.end - block.start).sum())
+        window += int(last - block.start.min())
+    return area / window if window else None
 
 
 def _verdicts(
     use: Sequence[HostUse],
     waits: Sequence[float],
-    service: Any,
-    seconds: float,
+    pause_ms: float,
+    in_flight: float | None,
     concurrency: int,
     p50: Percentile,
     words: Mapping[str, int],
@@ -197,10 +221,13 @@ def _verdicts(
     if p50.value is None:
         verdicts.append("too-few-samples")
     busy = any(u.thread_share > THREAD_SHARE_LIMIT for u in use)
-    if busy or any(wait > RUN_QUEUE_LIMIT for wait in waits):
+    waiting = any(wait > RUN_QUEUE_LIMIT for wait in waits)
+    collecting = pause_ms > max(GC_LIMIT_MS, GC_LIMIT_SHARE * (p50.value or 0.0))
+    if busy or waiting or collecting:
         verdicts.append("client-limited")
-    elif seconds and len(service):
-        in_flight = math.fsum(service) / 1e3 / seconds
-        if abs(in_flight - concurrency) > LITTLE_LIMIT * concurrency:
-            verdicts.append("invalid")
+    # A thread that has no core, or no time, makes the requests that wait for it look short.
+    starved = busy or waiting
+    if in_flight is not None and not starved:
+        off = abs(in_flight - concurrency)
+        verdicts += ["invalid"] if off > LITTLE_LIMIT * concurrency else []
     return tuple(verdicts) or ("ok",)
