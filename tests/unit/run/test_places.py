@@ -63,6 +63,8 @@ async def test_good_adapter_is_loaded_counted_and_closed(
     async with opening(clean, on_put=done.append) as place:
         assert place.load_seconds is not None
         assert place.settle_seconds is not None
+        assert 0 <= place.load_seconds < 3600  # a difference of clock readings, in seconds
+        assert 0 <= place.settle_seconds < 3600
         assert place.description.chunks == {"acme": 3, "globex": 4}
         assert place.fidelity == "engine"
         assert made(clean).closed == 0
@@ -96,6 +98,18 @@ async def test_count_that_differs_is_an_error(
         async with opening(cls):
             pytest.fail("was opened")
     assert made(cls).closed == 1
+
+
+def test_only_differing_tenants_are_named_and_long_lists_are_cut() -> None:
+    chunks = [Chunk("d", TenantId(f"t{n}"), "text") for n in range(9)]
+    counts = {f"t{n}": 1 if n < 2 else 2 for n in range(9)}
+    description = Description("s", "1", "c", "1", {}, counts)
+    with pytest.raises(AdapterError) as caught:
+        places_module.check_counts(description, chunks)
+    assert "'t0'" not in str(caught.value)
+    assert "'t6' 1 sent, 2 counted; and 2 tenants more" in str(caught.value)
+    with pytest.raises(AdapterError, match="'t6' 1 sent, 2 counted$"):
+        places_module.check_counts(replace(description, chunks=counts | {"t7": 1, "t8": 1}), chunks)
 
 
 async def test_tenants_counted_as_0_are_no_difference(one_method: Make, clean: Any) -> None:
