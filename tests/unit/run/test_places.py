@@ -108,7 +108,7 @@ def test_only_differing_tenants_are_named_and_long_lists_are_cut() -> None:
         places_module.check_counts(description, chunks)
     assert "'t0'" not in str(caught.value)
     assert "'t6' 1 sent, 2 counted; and 2 tenants more" in str(caught.value)
-    with pytest.raises(AdapterError, match="'t6' 1 sent, 2 counted$"):
+    with pytest.raises(AdapterError, match=r"'t6' 1 sent, 2 counted$"):
         places_module.check_counts(replace(description, chunks=counts | {"t7": 1, "t8": 1}), chunks)
 
 
