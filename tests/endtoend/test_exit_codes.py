@@ -149,6 +149,53 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
     assert artifact["targets"][0]["scores"] is not None
 
 
+def test_one_tenant_has_nobody_to_leak_to_and_passes(bench: Bench) -> None:
+    for name in ("corpus.jsonl", "golden.v1.jsonl"):
+        lines = (bench.folder / name).read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if '"tenant": "birch"' in line]
+        (bench.folder / f"one-{name}").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    (bench.folder / "one-golden.v1.jsonl").rename(bench.folder / "one.jsonl")
+    suite = bench.suite(MEMORY)
+    text = suite.read_text(encoding="utf-8").replace("golden.v1.jsonl", "one.jsonl")
+    suite.write_text(text.replace("corpus.jsonl", "one-corpus.jsonl"), encoding="utf-8")
+    done = bench.run("run", suite)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not applicable: the corpus has one tenant" in done.stdout
+
+
+LEAKING_SLOWLY = """
+import asyncio
+from retrieverbench.model import Hit, Response
+from retrieverbench_adapters.memory import Memory
+
+class Leaking(Memory):
+    async def search(self, query):
+        await asyncio.sleep(0.05)
+        return Response([Hit("cedar/leave/annual#1", 1.0)])
+"""
+
+
+@pytest.mark.parametrize("stage", ["quality", "timed pass"])
+def test_a_leak_wins_over_an_interrupt(bench: Bench, stage: str) -> None:
+    (bench.folder / "leaking.py").write_text(LEAKING_SLOWLY, encoding="utf-8")
+    target = 'adapter = "./leaking.py:Leaking"\nmodes = ["lexical"]'
+    suite = bench.suite(target, head="concurrency = 1")
+    text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 100000")
+    suite.write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [COMMAND, "run", suite], cwd=bench.folder, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if stage in line:
+            break
+    sleep(0.15)
+    process.send_signal(signal.SIGINT)
+    out, _err = process.communicate(timeout=60)
+    assert process.returncode == 4, out
+
+
 @pytest.mark.parametrize("option", ["--results", "results"])
 def test_unwritable_results_are_2_before_the_run(bench: Bench, option: str) -> None:
     (bench.folder / "blocked").write_text("a file, not a folder", encoding="utf-8")

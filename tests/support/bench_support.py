@@ -19,13 +19,14 @@ class Bench:
     """A folder with the example set, and the command run in it."""
 
     folder: Path
+    command: Path = COMMAND
 
     def run(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout: float = 150
     ) -> subprocess.CompletedProcess[str]:
         """Run the command here and wait for it."""
         return subprocess.run(
-            [COMMAND, *arguments],
+            [self.command, *arguments],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             capture_output=True,

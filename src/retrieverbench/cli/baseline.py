@@ -26,7 +26,7 @@ def accept(artifact_file: Path, because: str, results: Path | None, *, allow_dir
     from retrieverbench.report import accept_baseline, read_artifact
 
     artifact = read_artifact(artifact_file)
-    folder = results or artifact_file.resolve().parents[2]
+    folder = results or artifact_file.resolve().parent.parent.parent
     for line in accept_baseline(
         artifact, folder / "baselines", because=because, allow_dirty=allow_dirty
     ):

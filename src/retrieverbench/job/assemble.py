@@ -99,13 +99,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
     if state.failure is not None:
         return _failed(empty, state.failure)
     if run is None or place is None:
-        return replace(
-            empty,
-            failure="interrupted before it was measured",
-            failure_kind="failed",
-            failure_code="cancelled",
-            remedy="run it again",
-        )
+        return _interrupted(prepared, state, empty)
     timed = state.timed.get(mode)
     return replace(
         empty,
@@ -123,6 +117,20 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
         notes=tuple(state.notes),
+    )
+
+
+def _interrupted(prepared: Prepared, state: EntryState, empty: TargetResult) -> TargetResult:
+    """Not measured, but a leak that was seen until then is kept."""
+    cut_off = Run(empty.target, empty.depth, (), empty.fidelity or "engine")
+    seen = state.findings.get(empty.target.mode)
+    return replace(
+        empty,
+        failure="interrupted before it was measured",
+        failure_kind="failed",
+        failure_code="cancelled",
+        remedy="run it again",
+        leaks=_leaks(prepared, state, cut_off, None) if seen else None,
     )
 
 
@@ -158,7 +166,7 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
 
 def _timed_answers(timed: TimedResult | None) -> int:
     """Timed requests whose answer held what the ledger could judge; at least so many."""
-    if timed is None:
+    if timed is None or timed.timings is None:
         return 0
     errors = timed.timings.errors
     judged = {Code.WRONG_COUNT.word, Code.TENANT_VIOLATION.word}

@@ -6,7 +6,7 @@ asking, closes everything and keeps what was measured.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -24,9 +24,9 @@ from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
-from retrieverbench.leaks import check_run
-from retrieverbench.load import ClosedPlan, Subject, measure_closed
-from retrieverbench.model import Artifact
+from retrieverbench.leaks import check_result
+from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed
+from retrieverbench.model import Artifact, CaseResult, Mode
 from retrieverbench.run import (
     Connection,
     Engines,
@@ -169,7 +169,7 @@ async def _quality(job: Job, state: EntryState) -> None:
         target = state.target(mode)
         advance = job.progress.begin(f"{target.label}: quality", len(cases))
         state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
-        run = await ask_all(
+        state.runs[mode] = await ask_all(
             place.adapter,
             target,
             cases,
@@ -177,11 +177,24 @@ async def _quality(job: Job, state: EntryState) -> None:
             fidelity=place.fidelity,
             concurrency=suite.concurrency,
             timeout=suite.timeout,
-            on_done=counting(advance),
+            on_done=_checking(job, state, mode, counting(advance)),
             hidden=place.hidden,
         )
-        state.runs[mode] = run
-        state.findings[mode] = check_run(run, cases, job.ledger)
+
+
+def _checking(
+    job: Job, state: EntryState, mode: Mode, count: Callable[..., None]
+) -> Callable[[CaseResult], None]:
+    """Judges each answer as it comes, so that an interrupt loses no leak that was seen."""
+    tenants = {case.id: case.tenant for case in job.prepared.cases}
+    label = state.target(mode).label
+    findings = state.findings.setdefault(mode, [])
+
+    def check(result: CaseResult) -> None:
+        findings.extend(check_result(result, tenants[result.case_id], job.ledger, label))
+        count()
+
+    return check
 
 
 async def _timed(job: Job, states: list[EntryState]) -> None:
@@ -217,9 +230,13 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
         seed=job.prepared.suite.seed,
     )
     advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1))
-    results = await measure_closed(subjects, plan, job.ledger, counting(advance))
-    for state, mode, label in owners:
-        state.timed[mode] = results[label]
+    results: dict[str, TimedResult] = {}
+    try:
+        await measure_closed(subjects, plan, job.ledger, counting(advance), into=results)
+    finally:
+        for state, mode, label in owners:
+            if label in results:
+                state.timed[mode] = results[label]
 
 
 def _expected(job: Job) -> list[int]:

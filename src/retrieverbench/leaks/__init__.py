@@ -8,7 +8,7 @@ from retrieverbench.leaks.control import (
     control_cases,
     control_chunks,
 )
-from retrieverbench.leaks.ledger import Ledger, check_run, foreign_hits, make_ledger
+from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
 
 __all__ = [
     "Canary",
@@ -16,7 +16,7 @@ __all__ = [
     "ControlResult",
     "Ledger",
     "ask_control",
-    "check_run",
+    "check_result",
     "control_cases",
     "control_chunks",
     "foreign_hits",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrieverbench.leaks.canary import CanaryResult
 from retrieverbench.leaks.control import ControlResult
-from retrieverbench.model import LeakCheck, LeakFinding, Run
+from retrieverbench.model import LeakCheck, LeakFinding, Proof, Run
 
 MAX_KEPT_FINDINGS = 200
 """Findings kept in the artifact per target; the counts are always complete."""
@@ -37,7 +37,9 @@ def leak_columns(
         *(canaries.findings if canaries else ()),
         *(control.findings if control else ()),
     ]
-    reason = None if findings else stopped or _unproven(run, canaries, control, tenants)
+    reason = None if findings else stopped or _unproven(run, canaries, control)
+    if tenants < 2 and not findings:
+        reason = "the corpus has one tenant: there is nobody to leak to"
     trials = len(answered) + (canaries.answered if canaries else 0)
     unknown = sum(finding.owner is None for finding in findings)
     is_clean = not findings and reason is None
@@ -50,7 +52,7 @@ def leak_columns(
         canaries_owned=canaries.owned if canaries else None,
         canaries_found_by_owner=canaries.found_by_owner if canaries else None,
         control_foreign=control.foreign if control else None,
-        proof="leak" if findings else "inconclusive" if reason else "clean",
+        proof=_proof(findings, reason, tenants),
         reason=reason,
         findings=tuple(findings[:MAX_KEPT_FINDINGS]),
         upper_bound=1.0 - 0.05 ** (1.0 / trials) if is_clean else None,
@@ -58,12 +60,16 @@ def leak_columns(
     )
 
 
-def _unproven(
-    run: Run, canaries: CanaryResult | None, control: ControlResult | None, tenants: int
-) -> str | None:
-    """Why a result without findings would prove nothing; None if it does prove something."""
+def _proof(findings: Sequence[LeakFinding], reason: str | None, tenants: int) -> Proof:
+    if findings:
+        return "leak"
     if tenants < 2:
-        return "the corpus has one tenant: there is nobody to leak to"
+        return "not applicable"
+    return "inconclusive" if reason else "clean"
+
+
+def _unproven(run: Run, canaries: CanaryResult | None, control: ControlResult | None) -> str | None:
+    """Why a result without findings would prove nothing; None if it does prove something."""
     if not any(result.hits for result in run.results):
         return "no answer held a chunk: an empty answer cannot leak"
     return _canaries_unproven(canaries) or _control_unproven(control)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Run, TenantId
+from retrieverbench.model import CaseResult, Chunk, LeakFinding, TenantId
 
 Ledger = Mapping[str, TenantId]
 """uid → owner."""
@@ -44,18 +44,15 @@ def foreign_hits(
     ]
 
 
-def check_run(run: Run, cases: Sequence[GoldenCase], ledger: Ledger) -> list[LeakFinding]:
-    """Every foreign or unknown uid in the answers of a quality pass, refused ones included."""
-    tenants = {case.id: case.tenant for case in cases}
-    return [
-        finding
-        for result in run.results
-        for finding in foreign_hits(
-            [*(uid for uid, _score in result.hits), *result.refused],
-            tenants[result.case_id],
-            ledger,
-            target=run.target.label,
-            case_id=result.case_id,
-            seen_in="quality",
-        )
-    ]
+def check_result(
+    result: CaseResult, tenant: TenantId, ledger: Ledger, target: str
+) -> list[LeakFinding]:
+    """Every foreign or unknown uid in one answer of a quality pass, a refused one included."""
+    return foreign_hits(
+        [*(uid for uid, _score in result.hits), *result.refused],
+        tenant,
+        ledger,
+        target=target,
+        case_id=result.case_id,
+        seen_in="quality",
+    )

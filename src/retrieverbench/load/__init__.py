@@ -1,6 +1,6 @@
 """Latency and throughput."""
 
-from retrieverbench.load.block import BlockPlan, BlockRecord, run_block
+from retrieverbench.load.block import BlockPlan, BlockRecord, empty_record, run_block
 from retrieverbench.load.closed import (
     ClosedPlan,
     Subject,
@@ -17,6 +17,7 @@ __all__ = [
     "Subject",
     "TimedResult",
     "Violation",
+    "empty_record",
     "measure_closed",
     "query_order",
     "run_block",

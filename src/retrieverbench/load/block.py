@@ -53,8 +53,9 @@ class BlockPlan:
 class BlockRecord:
     """What one block recorded. `records` holds `count` records of RECORD's layout.
 
-    `answers` holds k int32 per record: an ordinal, UNKNOWN or NO_ROW. `unknown` keeps the
-    text of unknown uids as (record number, rank from 1, uid). `server_ms` are the times
+    `answers` holds k int32 per record: an ordinal, UNKNOWN or NO_ROW. `unknown` keeps as
+    text what has no place there, unknown uids and rows beyond k, as (record number, rank from
+    1, uid). `server_ms` are the times
     that the backend told, if it told any.
     """
 
@@ -66,14 +67,22 @@ class BlockRecord:
     server_ms: list[float] = field(default_factory=list)
 
 
-async def run_block(search: Search, plan: BlockPlan) -> BlockRecord:
-    """Ask the whole plan with `plan.concurrency` long-lived workers; return the records.
-
-    Whatever a search raises is a code of its record; a cancelled block raises as usual.
-    """
+def empty_record(plan: BlockPlan) -> BlockRecord:
+    """Room for every request of the plan, none recorded yet."""
     requests = len(plan.order)
     no_rows = struct.pack(f"<{plan.k}i", *repeat(NO_ROW, plan.k))
-    block = BlockRecord(bytearray(RECORD.size * requests), bytearray(no_rows * requests), k=plan.k)
+    return BlockRecord(bytearray(RECORD.size * requests), bytearray(no_rows * requests), k=plan.k)
+
+
+async def run_block(
+    search: Search, plan: BlockPlan, block: BlockRecord | None = None
+) -> BlockRecord:
+    """Ask the whole plan with `plan.concurrency` long-lived workers; return the records.
+
+    Whatever a search raises is a code of its record. A cancelled block raises as usual; a
+    `block` of the caller's then holds what had ended by then.
+    """
+    block = block or empty_record(plan)
     rows = [struct.Struct(f"<{count}i") for count in range(plan.k + 1)]
     slots = _Slots(plan.concurrency)
     pending = iter(plan.order)
@@ -199,9 +208,9 @@ def _keep_odd_answer(
         found = Code.BAD_ANSWER
     ordinals = [plan.ordinals.get(uid, UNKNOWN) for uid in uids[: plan.k]]
     block.unknown += [
-        (number, rank, uids[rank - 1])
-        for rank, ordinal in enumerate(ordinals, start=1)
-        if ordinal == UNKNOWN
+        (number, rank, uid)
+        for rank, uid in enumerate(uids, start=1)
+        if rank > plan.k or ordinals[rank - 1] == UNKNOWN
     ]
     ordinals += [NO_ROW] * (plan.k - len(ordinals))
     struct.pack_into(f"<{plan.k}i", block.answers, number * plan.k * _ORDINAL, *ordinals)

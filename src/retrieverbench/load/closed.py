@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from retrieverbench.load.block import BlockPlan, BlockRecord, Search, run_block
+from retrieverbench.load.block import BlockPlan, BlockRecord, Search, empty_record, run_block
 from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
 from retrieverbench.load.judge import Violation, judge_block, summarise
 from retrieverbench.model import Query, TenantId, Timings
@@ -43,20 +43,31 @@ class Subject:
 
 @dataclass(slots=True)
 class Measured:
-    """All blocks of one target."""
+    """All blocks of one target.
+
+    `unscored` blocks, the warm-up and one that was cut off, give no times; what they
+    returned is judged for leaks like any other answer.
+    """
 
     blocks: list[BlockRecord] = field(default_factory=list)
     use: list[HostUse] = field(default_factory=list)
+    unscored: list[BlockRecord] = field(default_factory=list)
     warmup_requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimedResult:
-    """Timings and the foreign rows that were seen while they were taken."""
+    """Timings, None if no block was finished, and the foreign rows seen meanwhile."""
 
-    timings: Timings
+    timings: Timings | None
     violations: tuple[Violation, ...]
     answers: int
+
+    @property
+    def finished(self) -> Timings:
+        """The timings of a result that has some: at least one block was finished."""
+        assert self.timings is not None
+        return self.timings
 
 
 async def measure_closed(
@@ -64,18 +75,41 @@ async def measure_closed(
     plan: ClosedPlan,
     owners: Mapping[str, TenantId],
     on_block: Callable[[str], None] = lambda _label: None,
+    *,
+    into: dict[str, TimedResult] | None = None,
 ) -> dict[str, TimedResult]:
     """Time every subject: warm-up, then `rounds` blocks each in mirrored order.
 
     Each subject gets the identical order of queries in the same round. `owners` is the
-    ledger (uid → tenant); a row of another owner is code 11 whatever else happened.
+    ledger (uid → tenant); a row of another owner is code 11 whatever else happened. The
+    results, by label, are put into `into` also when the measurement is cancelled.
     """
     uids = list(owners)
     ordinals = {uid: number for number, uid in enumerate(uids)}
     measured = {subject.label: Measured() for subject in subjects}
+    results = {} if into is None else into
+    try:
+        await _all_blocks(subjects, plan, ordinals, measured, on_block)
+    finally:
+        for subject in subjects:
+            if measured[subject.label].unscored or measured[subject.label].blocks:
+                done = _result(subject, measured[subject.label], plan, uids, owners)
+                results[subject.label] = done
+    return results
+
+
+async def _all_blocks(
+    subjects: Sequence[Subject],
+    plan: ClosedPlan,
+    ordinals: Mapping[str, int],
+    measured: Mapping[str, Measured],
+    on_block: Callable[[str], None],
+) -> None:
     for subject in subjects:
         warm = _block_plan(subject, plan, ordinals, plan.warmup * plan.concurrency, seed=-1)
-        record = await run_block(subject.search, warm)
+        record = empty_record(warm)
+        measured[subject.label].unscored.append(record)
+        await run_block(subject.search, warm, record)
         measured[subject.label].warmup_requests = record.count
         on_block(subject.label)
     gc.collect()
@@ -85,19 +119,20 @@ async def measure_closed(
             turn = subjects if number % 2 == 0 else list(reversed(subjects))
             for subject in turn:
                 block_plan = _block_plan(subject, plan, ordinals, plan.requests, seed=number)
-                before = read_host()
-                with GcWatch() as watch:
-                    record = await run_block(subject.search, block_plan)
-                use = host_use(before, read_host(), watch.longest_ns)
-                measured[subject.label].use.append(use)
-                measured[subject.label].blocks.append(record)
+                await _one_block(subject, block_plan, measured[subject.label])
                 on_block(subject.label)
     finally:
         gc.unfreeze()
-    return {
-        subject.label: _result(subject, measured[subject.label], plan, uids, owners)
-        for subject in subjects
-    }
+
+
+async def _one_block(subject: Subject, plan: BlockPlan, measured: Measured) -> None:
+    record = empty_record(plan)
+    measured.unscored.append(record)
+    before = read_host()
+    with GcWatch() as watch:
+        await run_block(subject.search, plan, record)
+    measured.use.append(host_use(before, read_host(), watch.longest_ns))
+    measured.blocks.append(measured.unscored.pop())
 
 
 def query_order(queries: int, requests: int, seed: int, round_number: int) -> list[int]:
@@ -143,19 +178,25 @@ def _result(
     uids: Sequence[str],
     owners: Mapping[str, TenantId],
 ) -> TimedResult:
-    judged = [
-        judge_block(block, subject.queries, subject.expected, uids, owners)
-        for block in measured.blocks
-    ]
-    timings = summarise(
-        judged,
-        measured.use,
-        concurrency=plan.concurrency,
-        timeout_ms=plan.timeout * 1e3,
-        warmup=measured.warmup_requests,
-        distinct=min(len(subject.queries), plan.requests * plan.rounds),
-        plan_hash=plan_hash(len(subject.queries), plan),
-        server_ms=[value for block in measured.blocks for value in block.server_ms],
+    judged, unscored = (
+        [
+            judge_block(block, subject.queries, subject.expected, uids, owners)
+            for block in blocks
+            if block.count
+        ]
+        for blocks in (measured.blocks, measured.unscored)
     )
-    violations = tuple(violation for block in judged for violation in block.violations)
-    return TimedResult(timings, violations, sum(block.count for block in measured.blocks))
+    timings = None
+    if judged:
+        timings = summarise(
+            judged,
+            measured.use,
+            concurrency=plan.concurrency,
+            timeout_ms=plan.timeout * 1e3,
+            warmup=measured.warmup_requests,
+            distinct=min(len(subject.queries), plan.requests * plan.rounds),
+            plan_hash=plan_hash(len(subject.queries), plan),
+            server_ms=[value for block in measured.blocks for value in block.server_ms],
+        )
+    seen = {(v.query, v.uid): v for block in (*unscored, *judged) for v in block.violations}
+    return TimedResult(timings, tuple(seen.values()), sum(block.count for block in measured.blocks))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retrieverbench.errors import Code
-from retrieverbench.load.block import NO_ROW, UNKNOWN, BlockRecord
+from retrieverbench.load.block import NO_ROW, BlockRecord
 from retrieverbench.load.host import HostUse
 from retrieverbench.load.percentiles import percentile
 from retrieverbench.model import Percentile, Query, TenantId, Timings
@@ -75,10 +75,14 @@ def judge_block(
         wanted = np.asarray(expected, dtype=np.int64)[query_index]
         code[ok & (rows < wanted)] = Code.WRONG_COUNT
     code[ok & _has_repeat(answers)] = Code.BAD_ANSWER
-    foreign = _foreign(answers, query_index, queries, uids, owners)
-    code[foreign.any(axis=1)] = Code.TENANT_VIOLATION
-    violations = _violations(block, answers, foreign, query_index, uids, owners)
-    return JudgedBlock(records["start"], records["end"], code, violations)
+    foreign = _foreign_rows(block, answers, query_index, queries, uids, owners)
+    code[[number for number, _rank, _uid in foreign]] = Code.TENANT_VIOLATION
+    violations: dict[tuple[int, str], Violation] = {}
+    for number, rank, uid in foreign:
+        query = int(query_index[number])
+        owner = owners[uid].value if uid in owners else None
+        violations.setdefault((query, uid), Violation(query, rank, uid, owner))
+    return JudgedBlock(records["start"], records["end"], code, tuple(violations.values()))
 
 
 def _has_repeat(answers: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -90,14 +94,18 @@ def _has_repeat(answers: NDArray[np.int32]) -> NDArray[np.bool_]:
     return repeated
 
 
-def _foreign(
+def _foreign_rows(
+    block: BlockRecord,
     answers: NDArray[np.int32],
     query_index: NDArray[np.int32],
     queries: Sequence[Query],
     uids: Sequence[str],
     owners: Mapping[str, TenantId],
-) -> NDArray[np.bool_]:
-    """Per row: not the asking tenant's own. Unknown rows are foreign."""
+) -> list[tuple[int, int, str]]:
+    """(record number, rank from 1, uid) of each row that is not the asking tenant's own.
+
+    Rows that were kept as text, unknown uids and those beyond k, are looked up one by one.
+    """
     import numpy as np
 
     numbers: dict[str, int] = {}
@@ -107,33 +115,16 @@ def _foreign(
     )
     asker_of = np.array([numbers.get(query.tenant.value, -3) for query in queries], dtype=np.int64)
     owner = owner_of[np.maximum(answers, 0)]
-    foreign: NDArray[np.bool_] = (answers == UNKNOWN) | (
-        (answers >= 0) & (owner != asker_of[query_index][:, None])
-    )
-    return foreign
-
-
-def _violations(
-    block: BlockRecord,
-    answers: NDArray[np.int32],
-    foreign: NDArray[np.bool_],
-    query_index: NDArray[np.int32],
-    uids: Sequence[str],
-    owners: Mapping[str, TenantId],
-) -> tuple[Violation, ...]:
-    """Every distinct (query, uid) once, in order of appearance."""
-    import numpy as np
-
-    unknown = {(number, rank): uid for number, rank, uid in block.unknown}
-    found: dict[tuple[int, str], Violation] = {}
-    for number, column in np.argwhere(foreign):
-        ordinal = int(answers[number, column])
-        rank = int(column) + 1
-        uid = uids[ordinal] if ordinal >= 0 else unknown[int(number), rank]
-        query = int(query_index[number])
-        owner = owners[uid].value if uid in owners else None
-        found.setdefault((query, uid), Violation(query, rank, uid, owner))
-    return tuple(found.values())
+    foreign = (answers >= 0) & (owner != asker_of[query_index][:, None])
+    found = [
+        (int(number), int(column) + 1, uids[answers[number, column]])
+        for number, column in np.argwhere(foreign)
+    ]
+    return found + [
+        (number, rank, uid)
+        for number, rank, uid in block.unknown
+        if owners.get(uid) != queries[query_index[number]].tenant
+    ]
 
 
 def summarise(

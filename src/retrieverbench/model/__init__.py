@@ -11,7 +11,7 @@ from retrieverbench.model.artifact import (
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
-from retrieverbench.model.leaks import LeakCheck, LeakFinding
+from retrieverbench.model.leaks import LeakCheck, LeakFinding, Proof
 from retrieverbench.model.run import CaseResult, CaseStatus, Run, Target
 from retrieverbench.model.scores import CaseValue, Mean, Scores, Slice
 from retrieverbench.model.search import (
@@ -60,6 +60,7 @@ __all__ = [
     "Mean",
     "Mode",
     "Percentile",
+    "Proof",
     "Query",
     "Response",
     "Rule",

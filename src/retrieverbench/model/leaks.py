@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Proof = Literal["clean", "leak", "inconclusive"]
+Proof = Literal["clean", "leak", "inconclusive", "not applicable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class LeakCheck:
     searches for a foreign canary, `canaries_found_by_owner` of `canaries_owned` is the
     positive control. `control_foreign` counts foreign chunks that the unfiltered control
     arm showed: it must be above 0, or there was nothing to steal. `proof` is `clean` only
-    with both controls, `inconclusive` (with `reason`) without. `upper_bound` is on the
+    with both controls, `inconclusive` (with `reason`) without,
+    `not applicable` where one tenant owns everything. `upper_bound` is on the
     share of leaking answers after `trials` distinct ones, and is there only when clean.
     """
 

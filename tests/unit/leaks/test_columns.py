@@ -82,7 +82,6 @@ def test_counts_are_complete_though_findings_are_cut() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"tenants": 1}, "one tenant"),
         ({"run": replace(RUN, results=(CaseResult("a", "ok"),))}, "no answer held a chunk"),
         ({"canaries": None}, "no canaries were put"),
         ({"canaries": replace(CANARIES, failed=1)}, "1 canary searches failed"),
@@ -100,6 +99,14 @@ def test_every_reason_for_inconclusive(changes: dict[str, object], reason: str) 
     assert check.proof == "inconclusive"
     assert reason in (check.reason or "")
     assert check.upper_bound is None
+
+
+def test_one_tenant_has_nobody_to_leak_to() -> None:
+    check = columns(tenants=1, canaries=None, control=None)
+    assert check.proof == "not applicable"
+    assert "one tenant" in (check.reason or "")
+    assert check.upper_bound is None
+    assert columns((FINDING,), tenants=1).proof == "leak"
 
 
 def test_what_was_not_looked_at_has_no_number() -> None:

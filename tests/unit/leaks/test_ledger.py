@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from retrieverbench.leaks import check_run, foreign_hits, make_ledger
-from retrieverbench.model import CaseResult, Chunk, GoldenCase, Run, Target, TenantId
+import pytest
+
+from retrieverbench.leaks import check_result, foreign_hits, make_ledger
+from retrieverbench.model import CaseResult, Chunk, Target, TenantId
 
 ACME, GLOBEX = TenantId("acme"), TenantId("globex")
 LEDGER = make_ledger([Chunk("1", ACME, "same text"), Chunk("1", GLOBEX, "same text")])
@@ -38,22 +40,26 @@ def test_a_name_that_begins_like_the_tenant_proves_nothing() -> None:
     assert len(foreign_hits(["acme/1"], ACME, ledger, target="t", case_id="c", seen_in="x")) == 1
 
 
-def test_every_answer_of_a_run_is_judged_refused_ones_too() -> None:
-    cases = [GoldenCase("a", "q", ACME), GoldenCase("g", "q", GLOBEX), GoldenCase("e", "q", ACME)]
-    run = Run(
-        TARGET,
-        3,
+@pytest.mark.parametrize(
+    ("result", "tenant", "expected"),
+    [
+        (CaseResult("a", "ok", (("acme/1", 1.0),)), ACME, []),
         (
-            CaseResult("a", "ok", (("acme/1", 1.0),)),
             CaseResult("g", "ok", (("globex/1", 1.0), ("acme/1", 0.5))),
-            CaseResult("e", "error", (), "bad_answer", "4 hits", ("acme/1", "globex/1", "ghost")),
+            GLOBEX,
+            [("g", "acme/1", 2, "acme")],
         ),
-        "engine",
-    )
-    found = check_run(run, cases, LEDGER)
-    assert [(f.case_id, f.uid, f.rank, f.owner) for f in found] == [
-        ("g", "acme/1", 2, "acme"),
-        ("e", "globex/1", 2, "globex"),
-        ("e", "ghost", 3, None),
-    ]
-    assert {f.target for f in found} == {"fake/dense/filter"}
+        (
+            CaseResult("e", "error", (), "bad_answer", "4 hits", ("acme/1", "globex/1", "ghost")),
+            ACME,
+            [("e", "globex/1", 2, "globex"), ("e", "ghost", 3, None)],
+        ),
+    ],
+    ids=["own", "foreign", "refused"],
+)
+def test_every_answer_is_judged_refused_ones_too(
+    result: CaseResult, tenant: TenantId, expected: list[tuple[str, str, int, str | None]]
+) -> None:
+    found = check_result(result, tenant, LEDGER, "fake/dense/filter")
+    assert [(f.case_id, f.uid, f.rank, f.owner) for f in found] == expected
+    assert {f.target for f in found} <= {"fake/dense/filter"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import anyio
 import pytest
 
 from retrieverbench.errors import Code, Throttled
@@ -70,41 +71,41 @@ async def measure(fake: Fake, expected: int | None = None, **changes: float) -> 
 async def test_null_backend_has_no_errors_and_counts_every_request() -> None:
     fake = Fake([own()])
     result = await measure(fake)
-    assert result.timings.errors == {}
-    assert result.timings.requests == result.answers == fake.calls == 200
+    assert result.finished.errors == {}
+    assert result.finished.requests == result.answers == fake.calls == 200
     assert result.violations == ()
 
 
 async def test_fixed_delay_gives_that_service_time_and_throughput() -> None:
     result = await measure(Fake([own()], delay=0.01), concurrency=4)
-    p50 = result.timings.service["p50"].value
+    p50 = result.finished.service["p50"].value
     assert p50 is not None
     assert p50 >= 10.0
-    assert result.timings.throughput is not None
-    assert result.timings.throughput <= 4 / 0.01
+    assert result.finished.throughput is not None
+    assert result.finished.throughput <= 4 / 0.01
 
 
 async def test_error_share_is_exact_and_not_retried() -> None:
     fake = Fake([own(), own(), own(), Throttled("429")])
     result = await measure(fake)
-    assert result.timings.errors == {"throttled": 50}
+    assert result.finished.errors == {"throttled": 50}
     assert fake.calls == 200
-    assert "errors" in result.timings.verdicts
+    assert "errors" in result.finished.verdicts
 
 
 async def test_an_exception_that_no_adapter_should_raise_is_a_bad_answer() -> None:
     result = await measure(Fake([ValueError("oops")]))
-    assert result.timings.errors == {"bad_answer": 200}
-    assert result.timings.throughput is None
-    assert result.timings.service["p50"].value is None
+    assert result.finished.errors == {"bad_answer": 200}
+    assert result.finished.throughput is None
+    assert result.finished.service["p50"].value is None
 
 
 async def test_never_answering_is_a_timeout_and_the_slot_is_usable_after() -> None:
     fake = Fake([own()], delay=30.0)
     result = await measure(fake, requests=8, rounds=1, timeout=0.05)
-    assert result.timings.errors == {"timeout": 8}
-    assert result.timings.service["p50"].censored
-    assert result.timings.service["p50"].value == pytest.approx(50.0)
+    assert result.finished.errors == {"timeout": 8}
+    assert result.finished.service["p50"].censored
+    assert result.finished.service["p50"].value == pytest.approx(50.0)
 
 
 async def test_swallowed_cancellation_is_a_timeout_all_the_same() -> None:
@@ -124,29 +125,29 @@ async def test_swallowed_cancellation_is_a_timeout_all_the_same() -> None:
     subject = Subject("fake", search, queries(), None)
     settings = plan(requests=20, rounds=1, timeout=0.05, concurrency=1)
     result = (await measure_closed([subject], settings, OWNERS))["fake"]
-    assert result.timings.errors == {"timeout": 1}
+    assert result.finished.errors == {"timeout": 1}
     assert set(states) == {0}
 
 
 async def test_late_answer_between_two_sweeps_is_a_timeout() -> None:
     result = await measure(Fake([own()], delay=0.012), requests=8, rounds=1, timeout=0.01)
-    assert result.timings.errors == {"timeout": 8}
+    assert result.finished.errors == {"timeout": 8}
 
 
 async def test_underfilled_answers_are_not_ok() -> None:
     result = await measure(Fake([own(2)]), expected=K)
-    assert result.timings.errors == {"wrong_count": 200}
-    assert result.timings.throughput is None
+    assert result.finished.errors == {"wrong_count": 200}
+    assert result.finished.throughput is None
 
 
 async def test_underfill_is_not_judged_where_only_the_backend_knows() -> None:
-    assert (await measure(Fake([own(2)]))).timings.errors == {}
+    assert (await measure(Fake([own(2)]))).finished.errors == {}
 
 
 async def test_one_foreign_row_in_many_answers_is_found() -> None:
     leak = Response([Hit("acme/1", 1.0), Hit("globex/3", 0.5)])
     result = await measure(Fake([own()] * 199 + [leak]))
-    assert result.timings.errors == {"tenant_violation": 1}
+    assert result.finished.errors == {"tenant_violation": 1}
     (violation,) = result.violations
     assert (violation.uid, violation.rank, violation.owner) == ("globex/3", 2, "globex")
 
@@ -155,7 +156,32 @@ async def test_unknown_uid_counts_as_foreign_and_keeps_its_text() -> None:
     stranger = Response([Hit("who/1", 1.0)])
     result = await measure(Fake([stranger]), requests=4, rounds=1)
     assert {(v.uid, v.owner) for v in result.violations} == {("who/1", None)}
-    assert result.timings.errors == {"tenant_violation": 4}
+    assert result.finished.errors == {"tenant_violation": 4}
+
+
+async def test_a_leak_of_the_warmup_alone_is_found() -> None:
+    leak = Response([Hit("globex/3", 0.5)])
+    fake = Fake([leak, *[own()] * 500])
+    result = await measure(fake, warmup=1, concurrency=1, requests=50, rounds=1)
+    assert [v.uid for v in result.violations] == ["globex/3"]
+    assert result.finished.errors == {}
+
+
+async def test_what_a_cut_off_measurement_saw_is_kept() -> None:
+    seen: dict[str, TimedResult] = {}
+    leak = Fake([Response([Hit("globex/3", 0.5)])], delay=0.001)
+    subject = Subject("fake", leak.search, queries(), None)
+    with anyio.move_on_after(0.2):
+        await measure_closed([subject], plan(requests=100_000), OWNERS, into=seen)
+    assert seen["fake"].timings is None
+    assert {v.uid for v in seen["fake"].violations} == {"globex/3"}
+
+
+async def test_a_foreign_row_beyond_k_is_found_too() -> None:
+    rows = [Hit(f"acme/{n}", 1.0 - n / 10) for n in range(K)]
+    result = await measure(Fake([Response([*rows, Hit("globex/3", 0.1)])]), requests=4, rounds=1)
+    assert {(v.uid, v.rank, v.owner) for v in result.violations} == {("globex/3", K + 1, "globex")}
+    assert result.finished.errors == {"tenant_violation": 4}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +196,7 @@ async def test_unknown_uid_counts_as_foreign_and_keeps_its_text() -> None:
 )
 async def test_broken_answers_have_their_code(answer: Response, word: str) -> None:
     result = await measure(Fake([answer]), requests=10, rounds=1)
-    assert result.timings.errors == {word: 10}
+    assert result.finished.errors == {word: 10}
 
 
 async def test_every_subject_gets_the_same_queries_in_mirrored_order() -> None:

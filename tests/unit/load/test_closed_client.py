@@ -137,7 +137,7 @@ async def test_adapter_that_burns_its_time_is_client_limited() -> None:
         await asyncio.sleep(0)
         return answer(int(query.text))
 
-    assert "client-limited" in (await measure(search)).timings.verdicts
+    assert "client-limited" in (await measure(search)).finished.verdicts
 
 
 @contextmanager
@@ -167,9 +167,9 @@ async def test_host_without_a_free_core_is_client_limited() -> None:
 
     with spinners(3 * (os.cpu_count() or 1)):
         found = await measure(search)
-    assert "client-limited" in found.timings.verdicts
-    assert found.timings.run_queue_wait is not None
-    assert found.timings.run_queue_wait > 0.05
+    assert "client-limited" in found.finished.verdicts
+    assert found.finished.run_queue_wait is not None
+    assert found.finished.run_queue_wait > 0.05
 
 
 async def test_adapter_that_keeps_parsed_answers_is_client_limited() -> None:
@@ -181,8 +181,8 @@ async def test_adapter_that_keeps_parsed_answers_is_client_limited() -> None:
         return answer(int(query.text))
 
     found = await measure(search)
-    assert "client-limited" in found.timings.verdicts
-    (pause,) = [note for note in found.timings.notes if "garbage" in note]
+    assert "client-limited" in found.finished.verdicts
+    (pause,) = [note for note in found.finished.notes if "garbage" in note]
     assert float(pause.split()[-2]) > 1.0
 
 
@@ -199,7 +199,7 @@ async def test_answer_that_is_fetched_when_it_is_read_is_invalid() -> None:
         return Response(LazyHits(answer(int(query.text)).hits))
 
     found = await measure(search, ClosedPlan(1, 1, 40, 0, 20.0, 5.0, 7))
-    assert {"invalid", "client-limited"} & set(found.timings.verdicts)
+    assert {"invalid", "client-limited"} & set(found.finished.verdicts)
 
 
 @pytest.mark.parametrize("broken", [None, {}, "text", Response(None), Response([None])])  # type: ignore[arg-type,list-item]  # broken on purpose
@@ -207,7 +207,7 @@ async def test_answer_that_is_none_of_the_protocol_is_a_bad_answer(broken: objec
     async def search(_query: Query) -> object:
         return broken
 
-    assert (await measure(search)).timings.errors == {"bad_answer": 100}
+    assert (await measure(search)).finished.errors == {"bad_answer": 100}
 
 
 async def test_answer_that_raises_when_it_is_read_is_a_bad_answer() -> None:
@@ -218,7 +218,7 @@ async def test_answer_that_raises_when_it_is_read_is_a_bad_answer() -> None:
     async def search(_query: Query) -> Response:
         return Response(Broken([Hit("acme/1", 1.0)]))
 
-    assert (await measure(search)).timings.errors == {"bad_answer": 100}
+    assert (await measure(search)).finished.errors == {"bad_answer": 100}
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])
@@ -226,7 +226,7 @@ async def test_no_exception_of_an_adapter_ends_a_worker(error: BaseException) ->
     async def search(_query: Query) -> Response:
         raise error
 
-    assert (await measure(search)).timings.errors == {"bad_answer": 100}
+    assert (await measure(search)).finished.errors == {"bad_answer": 100}
 
 
 async def test_server_time_is_kept_and_nonsense_is_not() -> None:
@@ -237,8 +237,8 @@ async def test_server_time_is_kept_and_nonsense_is_not() -> None:
         return Response([Hit("acme/1", 1.0)], server_ms=told)  # type: ignore[arg-type]  # nonsense
 
     found = await measure(search)
-    assert found.timings.server_ms_p50 == 4.0
-    assert found.timings.errors == {}
+    assert found.finished.server_ms_p50 == 4.0
+    assert found.finished.errors == {}
 
 
 async def test_cancelled_measurement_leaves_nothing_running() -> None:
