@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieverbench.errors import MissingClient
+from retrieverbench.errors import MissingClient, RetrieverBenchError
 
 if TYPE_CHECKING:
     from retrieverbench.engines import Started
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 def adapters(*, as_json: bool) -> None:
-    """List the adapters with their versions and capabilities."""
+    """List the adapters with their versions and capabilities, or why one cannot be used."""
     from retrieverbench.run import adapter_names, load_adapter
 
     rows: list[dict[str, object]] = []
@@ -28,6 +28,10 @@ def adapters(*, as_json: bool) -> None:
             loaded = load_adapter(name)
         except MissingClient as error:
             rows.append({"adapter": name, "missing": str(error)})
+            continue
+        except RetrieverBenchError as error:
+            reason = " ".join(str(error).split()).removeprefix("adapter: ")
+            rows.append({"adapter": name, "broken": reason})
             continue
         rows.append(
             {
@@ -41,7 +45,8 @@ def adapters(*, as_json: bool) -> None:
         return
     for row in rows:
         capabilities = row.get("capabilities")
-        words = " ".join(capabilities) if isinstance(capabilities, list) else row["missing"]
+        why = row.get("missing") or row.get("broken")
+        words = " ".join(capabilities) if isinstance(capabilities, list) else why
         click.echo(f"{row['adapter']:<16}{row.get('distribution', 'not usable'):<24}{words}")
 
 

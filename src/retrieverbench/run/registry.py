@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +21,7 @@ from retrieverbench.run.text import one_line
 GROUP = "retrieverbench.adapters"
 _COROUTINES = ("open", "search", "describe", "close")
 _LOADING = ("put", "settle")
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)[ \t]*(?:\[(?P<extras>[^\]]*)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
 
     A relative file is looked for from `base`. Raises InputError for an unknown name, a
     name given by two distributions, a broken plugin or a class that breaks the protocol;
-    MissingClient when a package of the adapter's extra is not installed.
+    MissingClient when its import fails and a package of its extra is not installed.
     """
     if is_file(name):
         return _load_file(name, base)
@@ -55,15 +57,11 @@ def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
         raise InputError(f"adapter: {name!r} is given by {owners}; uninstall one of them")
     distribution, version = _owner(found[0])
     try:
-        cls = found[0].load()
-    except ModuleNotFoundError as error:
-        raise _missing_client(name, distribution, error) from error
+        return LoadedAdapter(name, _checked(found[0].load(), name), distribution, version)
+    except InputError:
+        raise
     except (Exception, SystemExit) as error:  # whatever a plugin may raise, it is its defect
-        raise InputError(
-            f"adapter: {name!r} of {distribution} {version} cannot be imported: "
-            f"{type(error).__name__}: {one_line(error)}; repair or uninstall it"
-        ) from error
-    return LoadedAdapter(name, _checked(cls, name), distribution, version)
+        raise _unusable(name, distribution, version, error) from error
 
 
 def is_file(name: str) -> bool:
@@ -85,43 +83,56 @@ def _owner(point: metadata.EntryPoint) -> tuple[str, str]:
     return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
 
 
-def _missing_client(name: str, distribution: str, error: ModuleNotFoundError) -> Exception:
-    """The pip line if the missing module belongs to the extra; else the plugin is broken."""
-    module = (error.name or "").split(".")[0]
-    if module and _provides(module, _extra_requirements(name, distribution)):
-        extra = name.replace("_", "-")
+def _unusable(name: str, distribution: str, version: str, error: BaseException) -> Exception:
+    """The pip line where a failed import has packages to blame; else the plugin is broken."""
+    extra = name.replace("_", "-")
+    missing = _not_installed(extra, distribution) if isinstance(error, ImportError) else []
+    if missing:
         return MissingClient(
-            f"adapter {name!r} needs {module}; run: pip install '{distribution}[{extra}]'"
+            f"adapter {name!r} needs {', '.join(missing)}; "
+            f"run: pip install '{distribution}[{extra}]'"
         )
     return InputError(
-        f"adapter: {name!r} of {distribution} cannot be imported: {one_line(error)}; "
-        "repair or uninstall it"
+        f"adapter: {name!r} of {distribution} {version} cannot be imported: "
+        f"{type(error).__name__}: {one_line(error)}; repair or uninstall it"
     )
 
 
-def _extra_requirements(extra: str, distribution: str) -> set[str]:
-    """Normalised names of the distributions that an extra of `distribution` asks for."""
+def _not_installed(extra: str, distribution: str) -> list[str]:
+    """The distributions that an extra asks for, also by extras of theirs, and that are absent.
+
+    Conditions beside the extra, such as on the platform, are taken as met.
+    """
+    missing = set()
+    pending = [(extra, distribution)]
+    for inner, owner in pending:  # grows while it is read
+        for name, extras in _asked_by_extra(inner, owner):
+            try:
+                metadata.distribution(name)
+            except metadata.PackageNotFoundError:
+                missing.add(name)
+            pending += [step for part in extras if (step := (part, name)) not in pending]
+    return sorted(missing)
+
+
+def _asked_by_extra(extra: str, distribution: str) -> Iterator[tuple[str, list[str]]]:
+    """Each requirement of an extra: the distribution's name and the extras asked of it."""
     try:
         lines = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
-        return set()
-    names = set()
-    wanted = extra.replace("_", "-")
+        return
     for line in lines:
         requirement, _, marker = line.partition(";")
-        if f'"{wanted}"' in marker.replace("'", '"').replace("_", "-"):
-            name = re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0]
-            names.add(name.lower().replace("_", "-"))
-    return names
+        if f'"{_plain(extra)}"' not in _plain(marker.replace("'", '"')):
+            continue
+        found = _REQUIREMENT.match(requirement.strip())
+        if found:
+            extras = (found["extras"] or "").split(",")
+            yield _plain(found["name"]), [part.strip() for part in extras if part.strip()]
 
 
-def _provides(module: str, wanted: set[str]) -> bool:
-    """Whether a top-level module belongs to one of the wanted distributions.
-
-    The module is missing, so its distribution cannot be asked; names are compared.
-    """
-    name = module.lower().replace("_", "-")
-    return any(name == w or name in w.split("-") or w.startswith(name) for w in wanted)
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def _load_file(name: str, base: Path) -> LoadedAdapter:

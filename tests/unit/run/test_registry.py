@@ -100,19 +100,61 @@ def test_one_distribution_found_twice_is_one(
     assert load_adapter("once").cls.__name__ == "Mine"
 
 
-@pytest.mark.parametrize("module", ["some_client", "some_client.sub"])
-def test_missing_client_gives_the_pip_line(site: Path, module: str) -> None:
-    (site / "plugin_client.py").write_text(f"import {module}\n{GOOD}")
-    requires = (
-        "Provides-Extra: my-store\nRequires-Dist: some-client[async]<2,>=1; extra == 'my-store'"
-    )
-    write_plugin(site, "client-plugin", "my_store = plugin_client:Mine", requires)
+ABSENT = (
+    "Provides-Extra: my-store\n"
+    "Requires-Dist: some-client[async]<2,>=1; extra == 'my-store'\n"
+    "Requires-Dist: Other_Client>=3; extra == 'my-store'\n"
+    "Requires-Dist: click; extra == 'my-store'\n"
+    "Requires-Dist: of-another-extra; extra == 'else'"
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import some_client",
+        "import some_client.sub",
+        "import what_the_client_would_have_brought",
+        "raise ImportError('no wrapper available')",
+    ],
+)
+def test_missing_client_gives_the_pip_line(site: Path, body: str) -> None:
+    (site / "plugin_client.py").write_text(f"{body}\n{GOOD}")
+    write_plugin(site, "client-plugin", "my_store = plugin_client:Mine", ABSENT)
     with pytest.raises(MissingClient) as caught:
         load_adapter("my_store")
     assert str(caught.value) == (
-        "adapter 'my_store' needs some_client; run: pip install 'client-plugin[my-store]'"
+        "adapter 'my_store' needs other-client, some-client; "
+        "run: pip install 'client-plugin[my-store]'"
     )
     sys.modules.pop("plugin_client", None)
+
+
+def test_an_extra_of_what_the_extra_asks_for_counts(site: Path) -> None:
+    """As with psycopg, which is there and cannot be imported without psycopg-binary."""
+    (site / "plugin_nested.py").write_text("raise ImportError('no wrapper available')")
+    requires = "Requires-Dist: half-client[Binary, pool]; extra == 'nested'"
+    write_plugin(site, "nested-plugin", "nested = plugin_nested:Mine", requires)
+    inner = (
+        "Requires-Dist: half-binary==1; implementation_name != 'pypy' and extra == 'binary'\n"
+        "Requires-Dist: half-client[pool]; extra == 'pool'"
+    )
+    write_plugin(site, "half-client", "", inner)
+    with pytest.raises(MissingClient, match=r"'nested' needs half-binary; run: pip install"):
+        load_adapter("nested")
+
+
+def test_an_import_error_with_everything_installed_is_the_plugins_defect(site: Path) -> None:
+    (site / "plugin_whole.py").write_text("import module_of_nobody")
+    requires = "Requires-Dist: click; extra == 'whole'"
+    write_plugin(site, "whole-plugin", "whole = plugin_whole:Mine", requires)
+    assert "No module named 'module_of_nobody'; repair or uninstall it" in message("whole")
+
+
+def test_another_error_is_no_missing_package(site: Path) -> None:
+    (site / "plugin_client.py").write_text("raise RuntimeError('mine')")
+    write_plugin(site, "client-plugin", "my_store = plugin_client:Mine", ABSENT)
+    assert "RuntimeError: mine; repair or uninstall it" in message("my_store")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""Every adapter has a row, whatever one of them raises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from retrieverbench.cli.lists import adapters
+
+BODIES = {
+    "absent": "import nothing_at_all",
+    "wrong": "raise RuntimeError('on\\npurpose')",
+    "exits": "raise SystemExit(0)",
+    "protocol": "class Mine: pass",
+    "meta": (
+        "class Meta(type):\n"
+        "    def __getattr__(cls, name): raise ZeroDivisionError(name)\n"
+        "class Mine(metaclass=Meta): pass"
+    ),
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One plugin that is broken in each way."""
+    for name, body in BODIES.items():
+        (tmp_path / f"listed_{name}.py").write_text(body, encoding="utf-8")
+    info = tmp_path / "listed_plugin-7.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: listed-plugin\nVersion: 7\n"
+        "Requires-Dist: client-of-absent; extra == 'absent'\n",
+        encoding="utf-8",
+    )
+    points = "\n".join(f"{name} = listed_{name}:Mine" for name in BODIES)
+    (info / "entry_points.txt").write_text(f"[retrieverbench.adapters]\n{points}\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_every_adapter_is_listed_with_its_reason(site: None) -> None:
+    done = CliRunner().invoke(adapters, ["--json"], catch_exceptions=False)
+    rows: dict[str, dict[str, Any]] = {row["adapter"]: row for row in json.loads(done.stdout)}
+    assert rows.keys() >= BODIES.keys() | {"memory"}
+    assert "lexical" in rows["memory"]["capabilities"]
+    assert rows["absent"]["missing"] == (
+        "adapter 'absent' needs client-of-absent; run: pip install 'listed-plugin[absent]'"
+    )
+    for name, text in (
+        ("wrong", "RuntimeError: on purpose"),
+        ("exits", "SystemExit"),
+        ("protocol", "lacks capabilities"),
+        ("meta", "ZeroDivisionError"),
+    ):
+        assert text in rows[name]["broken"]
+
+
+def test_the_plain_list_says_the_same_a_line_each(site: None) -> None:
+    done = CliRunner().invoke(adapters, catch_exceptions=False)
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines.keys() >= BODIES.keys() | {"memory"}
+    for name in BODIES:
+        assert "not usable" in lines[name]
+    assert "needs client-of-absent" in lines["absent"]
+    assert "RuntimeError: on purpose" in lines["wrong"]
