@@ -6,6 +6,7 @@ valid was measured or the harness itself crashed, 130 interrupted.
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 
@@ -47,6 +48,8 @@ def main() -> None:
 
 def _exit_code() -> int:
     debug = "--debug" in sys.argv
+    # Without any handler Python writes libraries' warnings to stderr, as if we said them.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         result = command.main(standalone_mode=False)
     except click.ClickException as error:

@@ -1,6 +1,13 @@
 """The artifact and its renderings; no number is computed here."""
 
-from retrieverbench.report.artifact import dump_artifact, read_artifact, run_path, write_whole
+from retrieverbench.report.artifact import (
+    dump_artifact,
+    newest_artifact,
+    read_artifact,
+    results_of,
+    run_path,
+    write_whole,
+)
 from retrieverbench.report.baselines import accept_baseline, load_baselines, read_baseline
 from retrieverbench.report.markdown import render_markdown
 from retrieverbench.report.terminal import print_report
@@ -9,10 +16,12 @@ __all__ = [
     "accept_baseline",
     "dump_artifact",
     "load_baselines",
+    "newest_artifact",
     "print_report",
     "read_artifact",
     "read_baseline",
     "render_markdown",
+    "results_of",
     "run_path",
     "write_whole",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -12,11 +13,36 @@ from retrieverbench.errors import InputError
 from retrieverbench.model import SCHEMA, Artifact
 
 T = TypeVar("T")
+_NAME = re.compile(r"\d{8}T\d{6}Z-[^/]+\.json")
 
 
 def run_path(artifact: Artifact, results: Path) -> Path:
     """Where the artifact of a run lies: `runs/<suite>/<UTC>-<run id>.json`."""
     return results / "runs" / artifact.suite / f"{artifact.started}-{artifact.run_id}.json"
+
+
+def newest_artifact(folder: Path) -> Path:
+    """The newest of the artifacts that lie in a folder, by the time in their names.
+
+    Raises InputError for a folder without any.
+    """
+    found = [path for path in folder.glob("*.json") if _NAME.fullmatch(path.name)]
+    if not found:
+        raise InputError(
+            f"{folder}: holds no artifact; name a folder results/runs/<suite> or a file in it"
+        )
+    return max(found, key=lambda path: (path.name.partition("-")[0], path.stat().st_mtime_ns))
+
+
+def results_of(path: Path) -> Path:
+    """The results folder of an artifact that lies where `run_path` puts it; else InputError."""
+    parents = path.resolve().parents
+    if len(parents) < 3 or parents[1].name != "runs":
+        raise InputError(
+            f"{path}: lies in no runs/<suite>/ of a results folder; "
+            "name the folder that holds baselines/ with --results"
+        )
+    return parents[2]
 
 
 def dump_artifact(artifact: Artifact) -> bytes:

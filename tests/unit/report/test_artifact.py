@@ -13,7 +13,14 @@ import pytest
 from retrieverbench.errors import InputError
 from retrieverbench.gate import judge
 from retrieverbench.model import Artifact, CaseResult, LeakFinding, Percentile, Target, Timings
-from retrieverbench.report import dump_artifact, read_artifact, run_path, write_whole
+from retrieverbench.report import (
+    dump_artifact,
+    newest_artifact,
+    read_artifact,
+    results_of,
+    run_path,
+    write_whole,
+)
 
 MakeArtifact = Callable[..., Artifact]
 
@@ -128,6 +135,29 @@ def test_file_that_is_not_there(tmp_path: Path) -> None:
 def test_place_of_a_run(make_artifact: MakeArtifact) -> None:
     path = run_path(make_artifact(), Path("results"))
     assert path == Path("results/runs/small/20300102T030405Z-0badcafe.json")
+
+
+def test_newest_artifact_goes_by_the_time_in_the_name(tmp_path: Path) -> None:
+    names = ("20300102T030405Z-bb.json", "20300102T030406Z-aa.json", "20291231T000000Z-cc.json")
+    for name in (*names, "20300102T030407Z-dd.md", "zz.json", "20300102T030408Z-ee.json.tmp"):
+        (tmp_path / name).touch()
+    assert newest_artifact(tmp_path).name == names[1]
+
+
+def test_folder_without_artifacts(tmp_path: Path) -> None:
+    (tmp_path / "notes.json").touch()
+    with pytest.raises(InputError, match=r"holds no artifact; name a folder results/runs/<suite>"):
+        newest_artifact(tmp_path)
+
+
+def test_results_folder_of_a_run(make_artifact: MakeArtifact, tmp_path: Path) -> None:
+    assert results_of(run_path(make_artifact(), tmp_path)) == tmp_path.resolve()
+
+
+@pytest.mark.parametrize("path", ["/a.json", "/x/a.json", "/x/y/a.json", "/x/y/z/a.json"])
+def test_artifact_elsewhere_has_no_results_folder(path: str) -> None:
+    with pytest.raises(InputError, match="with --results"):
+        results_of(Path(path))
 
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
