@@ -26,5 +26,5 @@ def _text(leaks: LeakCheck) -> str:
     where = f"at rank {first.rank}" if first.rank else "outside the hits"
     return (
         f"{counts}; first: case {first.case_id!r} of {first.tenant!r} got {first.uid!r} "
-        f"{where} ({first.seen_in}), which {owner}"
+        f"{where} ({first.seen_in}), which {owner}{f'; {first.hint}' if first.hint else ''}"
     )

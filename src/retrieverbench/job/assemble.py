@@ -96,8 +96,9 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         required=state.entry.name in prepared.required,
         depth=prepared.suite.depth,
     )
-    if state.failure is not None:
-        return _failed(empty, state.failure)
+    failure = state.failure or state.unmeasured.get(mode)
+    if failure is not None:
+        return _failed(empty, failure)
     if run is None or place is None:
         return _interrupted(prepared, state, empty)
     timed = state.timed.get(mode)

@@ -11,23 +11,25 @@ from datetime import UTC, datetime
 from retrieverbench.adapter import Settings
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress
-from retrieverbench.job.vectors import Embedded, embed_set
+from retrieverbench.job.state import EntryState
+from retrieverbench.job.vectors import Embedded
 from retrieverbench.leaks import make_ledger
 from retrieverbench.model import Chunk, TenantId
-from retrieverbench.run import Connection, TargetEntry, place_name
+from retrieverbench.run import Connection, place_name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Job:
-    """What every step of one job needs. `vectors` maps case ids to query vectors."""
+    """What every step of one job needs. `embedded` is filled in once there are vectors."""
 
     prepared: Prepared
     run_id: str
     started: str
     environ: Mapping[str, str]
     progress: Progress
-    embedded: Embedded
     ledger: Mapping[str, TenantId]
+    embedded: Embedded
+    dimension: int = 0
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
@@ -39,50 +41,31 @@ class Job:
         """Case id → query vector; empty where no target searches by vector."""
         return self.embedded.queries
 
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector; 0 where there are none."""
-        return self.embedded.dimension
 
-
-async def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress) -> Job:
-    """Make the vectors and the ledger. Raises what the embedder raises."""
-    suite = prepared.suite
-    embedded = Embedded(prepared.corpus, {}, {}, 0)
-    if prepared.needs_vectors:
-        questions = {case.id: case.query for case in prepared.cases}
-        total = len(prepared.corpus.chunks) + len(questions)
-        embedded = await embed_set(
-            prepared.corpus,
-            questions,
-            suite.embedding,
-            environ,
-            suite=suite.path,
-            line=suite.line("embedding"),
-            on_progress=progress.begin("embedding", total),
-        )
+def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress) -> Job:
+    """A job before its first step."""
     return Job(
         prepared=prepared,
         run_id=secrets.token_hex(4),
         started=datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
         environ=environ,
         progress=progress,
-        embedded=embedded,
         ledger=make_ledger(prepared.corpus.chunks),
+        embedded=Embedded(prepared.corpus, {}, {}, 0),
     )
 
 
-def settings_for(job: Job, entry: TargetEntry, connection: Connection, arm: str = "") -> Settings:
+def settings_for(job: Job, state: EntryState, connection: Connection, arm: str = "") -> Settings:
     """How the adapter is opened; `arm` names a second place beside the measured one."""
     suite = job.prepared.suite
     return Settings(
         endpoint=connection.endpoint,
-        place=place_name(job.run_id, entry, arm),
-        modes=frozenset(entry.modes),
-        layout=entry.layout,
+        place=place_name(job.run_id, state.entry, arm),
+        modes=frozenset(state.modes),
+        layout=state.entry.layout,
         dimension=job.dimension,
         concurrency=max(suite.concurrency, suite.timing.concurrency),
         timeout=suite.timeout,
-        options=entry.options,
+        options=state.entry.options,
         secrets=connection.secrets,
     )

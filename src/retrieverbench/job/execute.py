@@ -24,18 +24,19 @@ from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
+from retrieverbench.job.vectors import Embedding, embed_set, open_embedding
 from retrieverbench.leaks import check_result
 from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed
 from retrieverbench.model import Artifact, CaseResult, Mode
 from retrieverbench.run import (
-    Connection,
     Engines,
-    Place,
+    Opened,
     ask_all,
     build_queries,
     connect,
+    load_place,
     one_line,
-    open_place,
+    open_adapter,
 )
 
 
@@ -59,19 +60,18 @@ async def run_suite(
             prepared.suite.targets, prepared.lines, prepared.adapters, strict=True
         )
     ]
-    job: Job | None = None
+    job = make_job(prepared, environ, progress)
     complete = False
     engines = Engines(fetching(progress))
     async with stopped_by(interrupt), engines:
-        for state in states:
-            if state.entry.engine and state.failure is None:
-                engines.begin(state.entry.engine_name, state.entry.engine_options)
-        job = await make_job(prepared, environ, progress)
         await _measure(job, states, engines)
         complete = True
+    if not complete:
+        for state in states:
+            state.probes_stopped = state.probes_stopped or "interrupted"
     for fault in engines.faults:
         progress.note(fault)
-    if job is None:
+    if not complete and not any(state.opened for state in states):
         raise Interrupted("interrupted before anything was loaded")
     return assemble(
         prepared,
@@ -84,14 +84,22 @@ async def run_suite(
 
 
 async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None:
-    """All passes, with every place open from its loading to the end.
+    """All passes, with every place open from its first use to the end.
 
-    Nothing is loaded before every engine has started: the times of loading count.
+    What a suite can have wrong is found first: every adapter is opened before a text is
+    embedded, and nothing is loaded before every engine has started, since loading is timed.
     """
+    for state in states:
+        if state.entry.engine and state.failure is None:
+            engines.begin(state.entry.engine_name, state.entry.engine_options)
+    embedding = await _open_embedding(job, states)
     async with AsyncExitStack() as places:
-        connections = [await _connect(job, state, engines) for state in states]
-        for state, connection in zip(states, connections, strict=True):
-            await _open(job, state, connection, places)
+        for state in states:
+            await _open(job, state, engines, places)
+        if embedding is not None and any(state.opened for state in states):
+            await _embed(job, embedding)
+        for state in states:
+            await _load(job, state)
         for state in states:
             await _quality(job, state)
         await _timed(job, states)
@@ -101,37 +109,58 @@ async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None
             await _leaks(job, state)
 
 
-async def _connect(job: Job, state: EntryState, engines: Engines) -> Connection | None:
+async def _open_embedding(job: Job, states: list[EntryState]) -> Embedding | None:
+    """The embedder; without one the modes that need vectors are not measured."""
+    suite = job.prepared.suite
+    if not job.prepared.needs_vectors:
+        return None
+    try:
+        line = suite.line("embedding")
+        embedding = await open_embedding(suite.embedding, job.environ, suite=suite.path, line=line)
+    except BackendError as error:
+        job.progress.note(f"dense and hybrid: not measured: {one_line(error)}")
+        for state in states:
+            state.unmeasured = {mode: error for mode in state.entry.modes if mode != "lexical"}
+            if not state.modes:
+                state.failure = state.failure or error
+        return None
+    job.dimension = embedding.embedder.dimension
+    return embedding
+
+
+async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExitStack) -> None:
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not measured: {state.failure}")
-        return None
+        return
     try:
         with _input_errors(job, state):
-            return await connect(state.entry, job.environ, engines)
+            if state.entry.engine:
+                job.progress.note(f"{state.entry.name}: starting its engine")
+            connection = await connect(state.entry, job.environ, engines)
+            settings = settings_for(job, state, connection)
+            opened = open_adapter(state.entry, state.loaded, connection, settings)
+            state.opened = await places.enter_async_context(_closing_quietly(opened, state))
     except BackendError as error:
         _fail(job, state, error)
-        return None
 
 
-async def _open(
-    job: Job, state: EntryState, connection: Connection | None, places: AsyncExitStack
-) -> None:
-    if state.loaded is None or connection is None:
+async def _embed(job: Job, embedding: Embedding) -> None:
+    questions = {case.id: case.query for case in job.prepared.cases}
+    advance = job.progress.begin("embedding", len(job.prepared.corpus.chunks) + len(questions))
+    job.embedded = await embed_set(embedding, job.prepared.corpus, questions, advance)
+
+
+async def _load(job: Job, state: EntryState) -> None:
+    if state.opened is None:
         return
     advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
-    opened = open_place(
-        state.entry,
-        state.loaded,
-        connection,
-        settings_for(job, state.entry, connection),
-        job.chunks,
-        advance,
-    )
     try:
-        with _input_errors(job, state):
-            state.place = await places.enter_async_context(_closing_quietly(opened, state))
+        state.place = await load_place(state.opened, job.chunks, advance)
     except BackendError as error:
         _fail(job, state, error)
+        return
+    if state.place.note:
+        state.notes.append(state.place.note)
 
 
 @contextmanager
@@ -146,15 +175,15 @@ def _input_errors(job: Job, state: EntryState) -> Iterator[None]:
 
 @asynccontextmanager
 async def _closing_quietly(
-    opened: AbstractAsyncContextManager[Place], state: EntryState
-) -> AsyncIterator[Place]:
-    """A place whose failure to close is a note: the measurements are already made."""
-    place = await opened.__aenter__()
+    opening: AbstractAsyncContextManager[Opened], state: EntryState
+) -> AsyncIterator[Opened]:
+    """An adapter whose failure to close is a note: the measurements are already made."""
+    opened = await opening.__aenter__()
     try:
-        yield place
+        yield opened
     finally:
         try:
-            await opened.__aexit__(None, None, None)
+            await opening.__aexit__(None, None, None)
         except BackendError as error:
             state.notes.append(f"could not be removed afterwards: {one_line(error)}")
 
@@ -165,7 +194,7 @@ async def _quality(job: Job, state: EntryState) -> None:
         return
     suite = job.prepared.suite
     cases = job.prepared.cases
-    for mode in state.entry.modes:
+    for mode in state.modes:
         target = state.target(mode)
         advance = job.progress.begin(f"{target.label}: quality", len(cases))
         state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)

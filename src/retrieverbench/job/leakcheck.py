@@ -61,7 +61,7 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
     suite = job.prepared.suite
     cases = control_cases(job.prepared.cases, suite.seed)
     chunks = control_chunks(job.chunks, cases, suite.seed)
-    settings = settings_for(job, state.entry, place.connection, "_control")
+    settings = settings_for(job, state, place.connection, "_control")
     advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks))
     opened = open_place(state.entry, place.loaded, place.connection, settings, chunks, advance)
     async with opened as control:

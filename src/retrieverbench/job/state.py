@@ -9,7 +9,7 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks import CanaryResult, ControlResult
 from retrieverbench.load import TimedResult
 from retrieverbench.model import LeakFinding, Mode, Query, Run, Target
-from retrieverbench.run import LoadedAdapter, Place, TargetEntry
+from retrieverbench.run import LoadedAdapter, Opened, Place, TargetEntry
 
 
 @dataclass(slots=True)
@@ -17,12 +17,15 @@ class EntryState:
     """One entry: its line in the suite, what was opened, what each of its modes gave so far.
 
     `failure` is why it could not be measured; nothing is asked of it after that.
+    `unmeasured` says the same of single modes.
     """
 
     entry: TargetEntry
     line: int
     loaded: LoadedAdapter | None = None
     failure: BackendError | None = None
+    unmeasured: dict[Mode, BackendError] = field(default_factory=dict)
+    opened: Opened | None = None
     place: Place | None = None
     after: Description | None = None
     queries: dict[Mode, list[Query]] = field(default_factory=dict)
@@ -33,6 +36,11 @@ class EntryState:
     control: dict[Mode, ControlResult] = field(default_factory=dict)
     probes_stopped: str | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that can be measured."""
+        return tuple(mode for mode in self.entry.modes if mode not in self.unmeasured)
 
     @property
     def usable(self) -> Place | None:

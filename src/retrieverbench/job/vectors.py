@@ -20,6 +20,7 @@ from retrieverbench.errors import InputError, NotConfigured
 from retrieverbench.job.progress import Advance
 from retrieverbench.model import Corpus
 from retrieverbench.options import parse_options
+from retrieverbench.stages import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +33,45 @@ class Embedded:
     dimension: int
 
 
-async def embed_set(
-    corpus: Corpus,
-    questions: Mapping[str, str],
-    config: Mapping[str, object],
-    environ: Mapping[str, str],
-    *,
-    suite: Path,
-    line: int,
-    on_progress: Advance,
-) -> Embedded:
-    """Embed chunks and questions (case id → text) with the suite's embedder, cached on disk.
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """An embedder that was tried, and the cache that keeps its vectors."""
 
-    Chunks that came with vectors keep them; then the embedder must be the one they were
-    made with, which a few of them show. Raises InputError for a wrong [embedding] table or
-    another model, and what the embedder raises.
+    embedder: Embedder
+    cache: VectorCache
+    checks_vectors: bool
+
+
+async def open_embedding(
+    config: Mapping[str, object], environ: Mapping[str, str], *, suite: Path, line: int
+) -> Embedding:
+    """The suite's embedder, before any text is embedded.
+
+    Raises InputError for a wrong [embedding] table, and what the embedder raises.
     """
     where = f"{suite}:{line}: embedding"
     table = {key: value for key, value in config.items() if key != "secrets"}
     settings = parse_options(EmbeddingConfig, table, where)
-    embedder = await open_embedder(settings, _secrets(config, environ, where), suite.parent)
-    if settings.kind != "shipped" and any(chunk.vector is not None for chunk in corpus.chunks):
-        await probe_embedder(corpus, embedder)
+    try:
+        secrets = _secrets(config, environ, where)
+        embedder = await open_embedder(settings, secrets, suite.parent)
+    except InputError as error:
+        raise InputError(*(_placed(where, fault) for fault in error.faults)) from error
     cache = VectorCache(Path(settings.cache)) if settings.cache else VectorCache()
+    return Embedding(embedder, cache, checks_vectors=settings.kind != "shipped")
+
+
+async def embed_set(
+    embedding: Embedding, corpus: Corpus, questions: Mapping[str, str], on_progress: Advance
+) -> Embedded:
+    """Embed chunks and questions (case id → text), cached on disk.
+
+    Chunks that came with vectors keep them; then the embedder must be the one they were
+    made with, which a few of them show: InputError otherwise.
+    """
+    embedder, cache = embedding.embedder, embedding.cache
+    if embedding.checks_vectors and any(chunk.vector is not None for chunk in corpus.chunks):
+        await probe_embedder(corpus, embedder)
     embedded = await embed_corpus(corpus, embedder, cache, on_progress)
     before = len(corpus.chunks)
     vectors = await embed_queries(
@@ -66,6 +83,11 @@ async def embed_set(
         embedder.identity,
         embedder.dimension,
     )
+
+
+def _placed(where: str, fault: str) -> str:
+    """A fault with its place in the suite, which a file's own fault has already."""
+    return fault if fault.startswith(where.partition(":")[0]) else f"{where}: {fault}"
 
 
 def _secrets(

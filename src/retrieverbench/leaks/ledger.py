@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from retrieverbench.model import CaseResult, Chunk, LeakFinding, TenantId
+from retrieverbench.model import CaseResult, Chunk, LeakFinding, TenantId, make_uid
 
 Ledger = Mapping[str, TenantId]
 """uid → owner."""
@@ -38,10 +38,19 @@ def foreign_hits(
             rank=rank,
             owner=ledger[uid].value if uid in ledger else None,
             seen_in=seen_in,
+            hint=_hint(uid, tenant, ledger),
         )
         for rank, uid in enumerate(uids, start=1)
         if ledger.get(uid) != tenant
     ]
+
+
+def _hint(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:
+    """What an adapter's author may have meant by an id that no ledger knows."""
+    meant = make_uid(tenant, uid)
+    if uid in ledger or meant not in ledger:
+        return None
+    return f"{meant!r} is a chunk: a hit's uid is tenant/id, made by retrieverbench.model.make_uid"
 
 
 def check_result(

@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from retrieverbench.load.block import BlockPlan, BlockRecord, Search, empty_record, run_block
+from retrieverbench.errors import Code
+from retrieverbench.load.block import (
+    RECORD,
+    BlockPlan,
+    BlockRecord,
+    Search,
+    empty_record,
+    run_block,
+)
 from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
 from retrieverbench.load.judge import Violation, judge_block, summarise
 from retrieverbench.model import Query, TenantId, Timings
@@ -118,11 +126,22 @@ async def _all_blocks(
         for number in range(plan.rounds):
             turn = subjects if number % 2 == 0 else list(reversed(subjects))
             for subject in turn:
+                if _is_down(measured[subject.label]):
+                    continue
                 block_plan = _block_plan(subject, plan, ordinals, plan.requests, seed=number)
                 await _one_block(subject, block_plan, measured[subject.label])
                 on_block(subject.label)
     finally:
         gc.unfreeze()
+
+
+def _is_down(measured: Measured) -> bool:
+    """Whether the last block brought no answer at all: more of them would say the same."""
+    if not measured.blocks:
+        return False
+    last = measured.blocks[-1]
+    records = memoryview(last.records)[: last.count * RECORD.size]
+    return all(record[-1] != Code.OK for record in RECORD.iter_unpack(records))
 
 
 async def _one_block(subject: Subject, plan: BlockPlan, measured: Measured) -> None:

@@ -12,7 +12,8 @@ Proof = Literal["clean", "leak", "inconclusive", "not applicable"]
 class LeakFinding:
     """One foreign or unknown chunk in an answer. Names ids and owners, never texts.
 
-    `owner` is None when the ledger does not know the uid (unknown counts as foreign).
+    `owner` is None when the ledger does not know the uid (unknown counts as foreign);
+    `hint` says so where it looks like a mistake of the adapter's.
     `rank` counts from 1; it is 0 when a foreign canary stood elsewhere in the answer.
     `seen_in` is `quality`, `timed`, `canary` or `control`.
     """
@@ -24,6 +25,7 @@ class LeakFinding:
     rank: int
     owner: str | None
     seen_in: str
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """One rule on one target. `limit` is the number `observed` was compared with."""
+    """One rule on one target. `limit` is the number `observed` was compared with.
+
+    `implied` rules stand in no suite; they are always evaluated.
+    """
 
     rule: str
     kind: str
@@ -45,6 +48,7 @@ class RuleResult:
     limit: float | None = None
     baseline: float | None = None
     n: int | None = None
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

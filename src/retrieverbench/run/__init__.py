@@ -2,7 +2,15 @@
 
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
-from retrieverbench.run.places import Place, check_capabilities, open_place, place_name
+from retrieverbench.run.places import (
+    Opened,
+    Place,
+    check_capabilities,
+    load_place,
+    open_adapter,
+    open_place,
+    place_name,
+)
 from retrieverbench.run.quality import ask_all, build_queries, search_once
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
 from retrieverbench.run.suite import Suite, TargetEntry, load_suite
@@ -13,6 +21,7 @@ __all__ = [
     "Connection",
     "Engines",
     "LoadedAdapter",
+    "Opened",
     "Place",
     "Suite",
     "TargetEntry",
@@ -24,8 +33,10 @@ __all__ = [
     "connect",
     "fetch_engine",
     "load_adapter",
+    "load_place",
     "load_suite",
     "one_line",
+    "open_adapter",
     "open_place",
     "place_name",
     "search_once",

@@ -15,6 +15,7 @@ import anyio
 from retrieverbench.adapter import OWN_PREFIX, Adapter, Description, Settings, Writable
 from retrieverbench.errors import AdapterError, BackendError
 from retrieverbench.model import Chunk, Fidelity
+from retrieverbench.options import nearest
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.guard import Step
 from retrieverbench.run.registry import LoadedAdapter
@@ -34,7 +35,7 @@ _WEAKNESS: Mapping[Fidelity, int] = {"server": 0, "engine": 1, "stand-in": 2}
 class Place:
     """An opened and loaded place. Times are in seconds, None where nothing was loaded.
 
-    `timeout` is the suite's, per search.
+    `timeout` is the suite's, per search. `note` is what its reader should know, "" if nothing.
     """
 
     entry: TargetEntry
@@ -46,6 +47,7 @@ class Place:
     timeout: float
     load_seconds: float | None = None
     settle_seconds: float | None = None
+    note: str = ""
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -97,6 +99,79 @@ def place_name(run_id: str, entry: TargetEntry, arm: str = "") -> str:
     return f"{OWN_PREFIX}{run_id}_{words}_{entry.layout}{arm}"
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An adapter that is connected and has an empty place, or is bound to the user's own."""
+
+    entry: TargetEntry
+    loaded: LoadedAdapter
+    adapter: Adapter
+    connection: Connection
+    settings: Settings
+
+    def step(self, word: str, times: int) -> Step:
+        """A guarded call that may take so many times the search timeout."""
+        hidden = hidden_values(self.settings.secrets)
+        return Step(self.loaded.name, word, times * self.settings.timeout, hidden)
+
+
+@asynccontextmanager
+async def open_adapter(
+    entry: TargetEntry, loaded: LoadedAdapter, connection: Connection, settings: Settings
+) -> AsyncIterator[Opened]:
+    """Open an adapter; close it on the way out.
+
+    Raises BackendError when the backend fails or does not end a step, and InputError for
+    options that the adapter refuses. Whatever else an adapter raises becomes an
+    AdapterError. A failure to close is raised, or told beside what went wrong before.
+    """
+    hidden = hidden_values(settings.secrets)
+    with Step(loaded.name, "open", STEP_TIMEOUTS * settings.timeout, hidden).guarded():
+        adapter = await loaded.cls.open(settings)
+    try:
+        yield Opened(entry, loaded, adapter, connection, settings)
+    except BaseException as error:
+        try:
+            await _close(adapter, loaded.name, hidden)
+        except BackendError as second:
+            if isinstance(error, BackendError):
+                error.args = (f"{error}; and afterwards: {second}",)
+        raise
+    await _close(adapter, loaded.name, hidden)
+
+
+async def load_place(
+    opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int], None] = lambda _done: None
+) -> Place:
+    """Load, wait until searchable, count, describe; an adapter without `put` is only described.
+
+    Raises AdapterError when the counts per tenant differ from what was sent, and otherwise
+    as `open_adapter` does.
+    """
+    seconds = None
+    if "put" in opened.loaded.cls.capabilities:
+        put, settle = opened.step("put", STEP_TIMEOUTS), opened.step("settle", SETTLE_TIMEOUTS)
+        seconds = await _put(opened.adapter, chunks, put, settle, on_put)
+    description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
+    differing = count_differences(description, chunks)
+    if seconds is None and not description.chunks:
+        differing = ""
+    if seconds is not None and differing:
+        raise AdapterError(f"after loading, counts differ: {differing}")
+    return Place(
+        opened.entry,
+        opened.loaded,
+        opened.adapter,
+        opened.connection,
+        description,
+        _fidelity(opened.connection, description),
+        opened.settings.timeout,
+        load_seconds=seconds[0] if seconds else None,
+        settle_seconds=seconds[1] if seconds else None,
+        note=f"its counts differ from the corpus: {differing}" if differing else "",
+    )
+
+
 @asynccontextmanager
 async def open_place(
     entry: TargetEntry,
@@ -106,45 +181,9 @@ async def open_place(
     chunks: Sequence[Chunk],
     on_put: Callable[[int], None] = lambda _done: None,
 ) -> AsyncIterator[Place]:
-    """Open, load, wait until searchable, count, describe; close on the way out.
-
-    Raises BackendError when the backend fails or does not end a step, and AdapterError when
-    the counts per tenant differ from what was sent. Whatever else an adapter raises becomes
-    an AdapterError. A failure to close is raised, or told beside what went wrong before.
-    """
-    hidden = hidden_values(settings.secrets)
-
-    def step(word: str, times: int) -> Step:
-        return Step(loaded.name, word, times * settings.timeout, hidden)
-
-    with step("open", STEP_TIMEOUTS).guarded():
-        adapter = await loaded.cls.open(settings)
-    try:
-        seconds = None
-        if "put" in loaded.cls.capabilities:
-            put, settle = step("put", STEP_TIMEOUTS), step("settle", SETTLE_TIMEOUTS)
-            seconds = await _put(adapter, chunks, put, settle, on_put)
-        description = await _describe(adapter, step("describe", STEP_TIMEOUTS))
-        if seconds is not None:
-            check_counts(description, chunks)
-        yield Place(
-            entry,
-            loaded,
-            adapter,
-            connection,
-            description,
-            _fidelity(connection, description),
-            settings.timeout,
-            *(seconds or (None, None)),
-        )
-    except BaseException as error:
-        try:
-            await _close(adapter, loaded.name, hidden)
-        except BackendError as second:
-            if isinstance(error, BackendError):
-                error.args = (f"{error}; and afterwards: {second}",)
-        raise
-    await _close(adapter, loaded.name, hidden)
+    """`open_adapter` and `load_place` in one."""
+    async with open_adapter(entry, loaded, connection, settings) as opened:
+        yield await load_place(opened, chunks, on_put)
 
 
 async def _close(adapter: Adapter, name: str, hidden: tuple[str, ...]) -> None:
@@ -186,6 +225,11 @@ async def _describe(adapter: Adapter, step: Step) -> Description:
     for word in ("server", "server_version", "client", "client_version"):
         if not isinstance(getattr(found, word), str):
             raise AdapterError(f"adapter {step.adapter!r}: describe: {word} is not text")
+    if found.fidelity not in {None, *_WEAKNESS}:
+        raise AdapterError(
+            f"adapter {step.adapter!r}: describe: fidelity: {found.fidelity!r:.80} is unknown; "
+            f"{nearest(str(found.fidelity), _WEAKNESS)}"
+        )
     try:
         json.dumps(dict(found.settings), allow_nan=False)
         counts = dict(found.chunks)
@@ -202,19 +246,20 @@ async def _describe(adapter: Adapter, step: Step) -> Description:
     return found
 
 
-def check_counts(description: Description, chunks: Sequence[Chunk]) -> None:
-    """AdapterError unless the backend counts, per tenant, exactly what was sent."""
+def count_differences(description: Description, chunks: Sequence[Chunk]) -> str:
+    """Where the backend's count per tenant differs from the chunks; "" if it does not.
+
+    An adapter that is not loaded may leave its counts out; one that is may not.
+    """
     sent = Counter(chunk.tenant.value for chunk in chunks)
     stored = {tenant: count for tenant, count in description.chunks.items() if count}
-    if stored == dict(sent):
-        return
     lines = [
         f"{tenant!r} {sent.get(tenant, 0)} sent, {stored.get(tenant, 0)} counted"
         for tenant in sorted(sent.keys() | stored.keys())
         if sent.get(tenant, 0) != stored.get(tenant, 0)
     ]
     more = f"; and {len(lines) - 5} tenants more" if len(lines) > 5 else ""
-    raise AdapterError(f"after loading, counts differ: {'; '.join(lines[:5])}{more}")
+    return f"{'; '.join(lines[:5])}{more}"
 
 
 def _fidelity(connection: Connection, description: Description) -> Fidelity:

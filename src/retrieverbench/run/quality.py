@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from time import perf_counter_ns
 
 import anyio
 
@@ -15,8 +16,8 @@ from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.guard import is_being_cancelled
 from retrieverbench.run.text import hide, one_line
 
-GRACE_SECONDS = 5.0
-"""How much later than the adapter's own timeout the harness gives up on it."""
+GRACE_SECONDS = 1.0
+"""How long after the deadline a search is still waited for, so that its error can say why."""
 
 
 def build_queries(
@@ -87,12 +88,15 @@ async def _ask(
 async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
     """One search; whatever an adapter raises becomes a BackendError.
 
-    An adapter that does not keep its own deadline is cut off GRACE_SECONDS later.
+    An adapter that does not keep its own deadline is cut off GRACE_SECONDS after it, and an
+    answer that comes in between is a timeout too: BadAnswer, which keeps it for the ledger.
     """
-    limit = timeout + GRACE_SECONDS
+    start = perf_counter_ns()
     try:
-        with anyio.move_on_after(limit):
-            return await adapter.search(query)
+        with anyio.move_on_after(timeout + GRACE_SECONDS):
+            answer = await adapter.search(query)
+            _check_in_time(answer, (perf_counter_ns() - start) / 1e9, timeout)
+            return answer
     except BackendError:
         raise
     except TimeoutError as error:
@@ -107,4 +111,10 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
         raise AdapterError(
             f"search raised {type(error).__name__}: {error}", code=Code.BAD_ANSWER
         ) from error
-    raise TimedOut(f"no answer within {limit:g} s")
+    raise TimedOut(f"no answer within {timeout:g} s")
+
+
+def _check_in_time(answer: object, seconds: float, timeout: float) -> None:
+    if seconds > timeout:
+        text = f"answered after {seconds:.2f} s; the timeout is {timeout:g} s"
+        raise BadAnswer(text, answer, code=Code.TIMEOUT)

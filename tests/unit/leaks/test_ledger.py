@@ -63,3 +63,11 @@ def test_every_answer_is_judged_refused_ones_too(
     found = check_result(result, tenant, LEDGER, "fake/dense/filter")
     assert [(f.case_id, f.uid, f.rank, f.owner) for f in found] == expected
     assert {f.target for f in found} <= {"fake/dense/filter"}
+
+
+def test_an_id_without_its_tenant_is_foreign_and_explained() -> None:
+    (found,) = foreign_hits(["1"], ACME, LEDGER, target="t", case_id="c", seen_in="quality")
+    assert found.owner is None
+    assert "'acme/1' is a chunk" in (found.hint or "")
+    (other,) = foreign_hits(["zzz"], ACME, LEDGER, target="t", case_id="c", seen_in="quality")
+    assert other.hint is None

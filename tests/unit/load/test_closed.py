@@ -94,8 +94,8 @@ async def test_error_share_is_exact_and_not_retried() -> None:
 
 
 async def test_an_exception_that_no_adapter_should_raise_is_a_bad_answer() -> None:
-    result = await measure(Fake([ValueError("oops")]))
-    assert result.finished.errors == {"bad_answer": 200}
+    result = await measure(Fake([ValueError("oops")]), rounds=1)
+    assert result.finished.errors == {"bad_answer": 100}
     assert result.finished.throughput is None
     assert result.finished.service["p50"].value is None
 
@@ -169,12 +169,28 @@ async def test_a_leak_of_the_warmup_alone_is_found() -> None:
 
 async def test_what_a_cut_off_measurement_saw_is_kept() -> None:
     seen: dict[str, TimedResult] = {}
-    leak = Fake([Response([Hit("globex/3", 0.5)])], delay=0.001)
-    subject = Subject("fake", leak.search, queries(), None)
-    with anyio.move_on_after(0.2):
-        await measure_closed([subject], plan(requests=100_000), OWNERS, into=seen)
+    calls = 0
+
+    async def search(_query: Query) -> Response:
+        nonlocal calls
+        calls += 1
+        if calls == 20:
+            scope.cancel()
+        await asyncio.sleep(0)
+        return Response([Hit("globex/3", 0.5)])
+
+    with anyio.CancelScope() as scope:
+        subject = Subject("fake", search, queries(), None)
+        await measure_closed([subject], plan(requests=1000), OWNERS, into=seen)
     assert seen["fake"].timings is None
     assert {v.uid for v in seen["fake"].violations} == {"globex/3"}
+
+
+async def test_a_backend_that_answers_nothing_more_is_not_asked_on() -> None:
+    fake = Fake([*[own()] * 100, *[Throttled("gone")] * 1000])
+    result = await measure(fake, rounds=5, requests=100)
+    assert result.finished.errors == {"throttled": 100}
+    assert (result.finished.rounds, fake.calls) == (2, 200)
 
 
 async def test_a_foreign_row_beyond_k_is_found_too() -> None:

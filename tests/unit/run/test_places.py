@@ -104,12 +104,21 @@ def test_only_differing_tenants_are_named_and_long_lists_are_cut() -> None:
     chunks = [Chunk("d", TenantId(f"t{n}"), "text") for n in range(9)]
     counts = {f"t{n}": 1 if n < 2 else 2 for n in range(9)}
     description = Description("s", "1", "c", "1", {}, counts)
-    with pytest.raises(AdapterError) as caught:
-        places_module.check_counts(description, chunks)
-    assert "'t0'" not in str(caught.value)
-    assert "'t6' 1 sent, 2 counted; and 2 tenants more" in str(caught.value)
-    with pytest.raises(AdapterError, match=r"'t6' 1 sent, 2 counted$"):
-        places_module.check_counts(replace(description, chunks=counts | {"t7": 1, "t8": 1}), chunks)
+    told = places_module.count_differences(description, chunks)
+    assert "'t0'" not in told
+    assert told.endswith("'t6' 1 sent, 2 counted; and 2 tenants more")
+    fewer = replace(description, chunks=counts | {"t7": 1, "t8": 1})
+    assert places_module.count_differences(fewer, chunks).endswith("'t6' 1 sent, 2 counted")
+
+
+async def test_an_unknown_fidelity_is_the_adapters_fault(one_method: Make, clean: Any) -> None:
+    async def describe(self: Any) -> Description:
+        found: Description = await clean.describe(self)
+        return replace(found, fidelity="fast")  # type: ignore[arg-type]
+
+    with pytest.raises(AdapterError, match="fidelity: 'fast' is unknown"):
+        async with opening(one_method(describe=describe)):
+            pytest.fail("was opened")
 
 
 async def test_tenants_counted_as_0_are_no_difference(one_method: Make, clean: Any) -> None:

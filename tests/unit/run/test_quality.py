@@ -131,7 +131,7 @@ async def test_hanging_search_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(quality_module, "GRACE_SECONDS", 0.02)
     run = await ask(lambda _q: asyncio.Event().wait(), timeout=0.01, concurrency=9)
     assert {(r.status, r.code, r.message) for r in run.results} == {
-        ("error", "timeout", "no answer within 0.03 s")
+        ("error", "timeout", "no answer within 0.01 s")
     }
 
 
@@ -171,3 +171,15 @@ async def test_no_case_at_all_is_an_empty_run() -> None:
         adapter(lambda _q: None), TARGET, [], [], fidelity="engine", concurrency=2, timeout=1.0
     )
     assert (run.results, run.depth) == ((), 0)
+
+
+async def test_a_late_answer_is_a_timeout_and_its_uids_are_kept() -> None:
+    async def late(_query: Query) -> Response:
+        await asyncio.sleep(0.05)
+        return Response([Hit("globex/1", 1.0)])
+
+    run = await ask(late, timeout=0.01)
+    assert {(r.status, r.code, r.refused) for r in run.results} == {
+        ("error", "timeout", ("globex/1",))
+    }
+    assert all("the timeout is 0.01 s" in (r.message or "") for r in run.results)
