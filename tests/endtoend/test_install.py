@@ -25,6 +25,7 @@ from bench_support import Bench
 
 REPOSITORY = Path(__file__).parents[2]
 PLUGIN = REPOSITORY / "tests" / "plugins" / "retrieverbench-echo"
+ECHO = 'adapter = "echo"\nmodes = ["lexical"]\nrequired = true'
 ROOTS = ("src", "adapters")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 
@@ -58,7 +59,7 @@ class Bare:
 
     def pip(self, *arguments: str | Path) -> str:
         """Run pip on this environment, without the network, build environments included."""
-        offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.house)}
+        offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.house), "PIP_NO_COMPILE": "1"}
         return call(*PIP, "--python", self.python, *arguments, **offline)
 
     def module(self, name: str) -> Path:
@@ -225,7 +226,7 @@ def test_a_foreign_plugin_is_listed_and_run(installed: Bare, command: Bench) -> 
     assert rows.keys() == our_adapters() | {"echo"}
     assert rows["echo"]["distribution"] == "retrieverbench-echo 0.0.1"
     assert command.run("init", ".").returncode == 0
-    done = command.run("run", command.suite('adapter = "echo"\nrequired = true'), env=path)
+    done = command.run("run", command.suite(ECHO), env=path)
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = command.artifact()["targets"]
     assert row["target"]["adapter"] == "echo"
