@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
@@ -67,9 +68,13 @@ def _evaluate_all(
     artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
 ) -> list[RuleResult]:
     return [
-        evaluate(rule, result, artifact, baselines)
+        replace(evaluate(rule, result, artifact, baselines), implied=implied)
         for result in artifact.targets
-        for rule in [*rules, *_always_on(artifact, rules, result.target)]
+        for part, implied in (
+            (rules, False),
+            (_always_on(artifact, rules, result.target), True),
+        )
+        for rule in part
         if applies_to(rule, result.target)
     ]
 

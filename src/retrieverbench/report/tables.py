@@ -206,7 +206,6 @@ def _leak_cells(leaks: LeakCheck | None) -> tuple[str, ...]:
 
 def _rules(artifact: Artifact) -> Table:
     verdict = artifact.verdict
-    quiet = {"counter", "must_pass"}
     rows = [
         (
             result.word,
@@ -218,7 +217,7 @@ def _rules(artifact: Artifact) -> Table:
             result.reason,
         )
         for result in (verdict.rules if verdict else ())
-        if result.word != "pass" or result.kind not in quiet
+        if result.word != "pass" or not result.implied
     ]
     columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
     return Table("Rules", columns, tuple(rows))

@@ -291,3 +291,15 @@ def test_marked_cases_are_judged_without_a_rule(
 
 def test_equal_input_gives_an_equal_verdict(ways: Ways) -> None:
     assert ways.judge(4, 1, 5) == ways.judge(4, 1, 5)
+
+
+def test_implied_rules_are_told_from_those_of_the_suite(make_artifact: MakeArtifact) -> None:
+    rules = [Rule("counter", "mine", counter="errors", value=0)]
+    found = judge(make_artifact(must_pass=["c1"]), rules, {}).rules
+    assert {rule.rule: rule.implied for rule in found} == {
+        "mine": False,
+        "counter missing": True,
+        "counter out_of_order": True,
+        "counter duplicates": True,
+        "must_pass": True,
+    }

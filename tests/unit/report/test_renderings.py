@@ -188,6 +188,16 @@ def test_rules_that_say_no_are_shown_with_both_numbers(
     )
 
 
+def test_every_rule_of_the_suite_is_shown_and_implied_ones_only_when_they_fail(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    own = [Rule("counter", "mine", counter="errors", value=1), Rule("must_pass", "all of them")]
+    broken = {"c2": CaseResult("c2", "missing")}
+    artifact = judged(make_artifact(make_result(broken=broken), must_pass=["c1"]), *own)
+    shown = {cells[1]: cells[0] for cells in table(artifact, "Rules").rows}
+    assert shown == {"mine": "pass", "all of them": "pass", "counter missing": "fail"}
+
+
 def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any) -> None:
     assert headline(make_artifact()) == "NOT JUDGED"
     assert headline(judged(make_artifact())) == "PASS (exit 0)"
