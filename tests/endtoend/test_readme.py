@@ -55,8 +55,6 @@ def test_shell_blocks_run_in_their_order(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         executed += 1
-        for extra in sorted(tmp_path.glob("mybench/results/runs/suite/*.json"))[:-1]:
-            extra.unlink()  # so that the README's pattern names one file
     assert executed == 6
 
 
@@ -67,6 +65,16 @@ def test_leaking_variant_of_the_readmes_retriever_is_exit_4(bench: Bench) -> Non
     (bench.folder / "mine.py").write_text(leaky, encoding="utf-8")
     done = bench.run("run", "suite.toml", "--adapter", "mine.py:Mine")
     assert done.returncode == 4, done.stdout + done.stderr
+
+
+def test_read_only_example_is_unproven_and_not_clean(bench: Bench) -> None:
+    (bench.folder / "read_only.py").write_text(of("python")[1], encoding="utf-8")
+    target = 'adapter = "./read_only.py:ReadOnly"\nmodes = ["lexical"]'
+    done = bench.run("run", bench.suite(target))
+    assert done.returncode == 5, done.stdout + done.stderr
+    warned = bench.run("run", bench.suite(target, head='leaks = { inconclusive = "warn" }'))
+    assert warned.returncode == 0, warned.stdout + warned.stderr
+    assert "INCONCLUSIVE" in warned.stdout
 
 
 def test_json_lines_are_cases_of_the_example(bench: Bench) -> None:
