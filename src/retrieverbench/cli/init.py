@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -16,6 +15,8 @@ FILES = ("suite.toml", "corpus.jsonl", "golden.v1.jsonl", "golden.v1.manifest.js
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 def init(folder: Path) -> None:
     """Write a commented suite and a tiny golden set into FOLDER; nothing is overwritten."""
+    from importlib import resources  # slow to import, and only needed here
+
     there = [name for name in FILES if (folder / name).exists()]
     if there:
         raise InputError(f"{folder / there[0]}: is already there; name another folder")
