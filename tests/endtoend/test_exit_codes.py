@@ -142,10 +142,12 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
         if line.startswith("timed pass"):
             break
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    out, _err = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert "INTERRUPTED (exit 130)" in out
     artifact = bench.artifact()
     assert artifact["complete"] is False
+    assert artifact["verdict"]["exit_code"] == 130
     assert artifact["targets"][0]["scores"] is not None
 
 

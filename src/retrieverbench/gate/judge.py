@@ -20,8 +20,8 @@ from retrieverbench.model import (
     Word,
 )
 
-PASSED, FAILED, REFUSED, BACKEND, LEAK, NOTHING = 0, 1, 2, 3, 4, 5
-_ORDER = {LEAK: 0, REFUSED: 1, BACKEND: 2, FAILED: 3, NOTHING: 4, PASSED: 5}
+PASSED, FAILED, REFUSED, BACKEND, LEAK, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+_ORDER = (LEAK, INTERRUPTED, REFUSED, BACKEND, FAILED, NOTHING, PASSED)
 _HARMLESS = frozenset({"wrong_count", "tenant_violation"})
 """Codes of timed requests that are judged elsewhere: underfill by its rate, leaks as leaks."""
 
@@ -38,10 +38,11 @@ def judge(
 ) -> Verdict:
     """Evaluate every rule on every target and choose the exit code.
 
-    The first that holds wins: a leak (4); rules or baselines that cannot be used (2); a
-    backend that failed or a required target that is absent (3); a rule that fails (1);
-    nothing valid measured, or a clean result that is not proven (5); passed (0). The
-    reasons name every kind that occurred. `baselines` are by target label.
+    The first that holds wins: a leak (4); a run cut off by the user (130); rules or
+    baselines that cannot be used (2); a backend that failed or a required target that is
+    absent (3); a rule that fails (1); nothing valid measured, or a clean result that is not
+    proven (5); passed (0). The reasons name every kind that occurred. `baselines` are by
+    target label.
     """
     results = _evaluate_all(artifact, rules, baselines)
     found: list[Reason] = [
@@ -51,7 +52,7 @@ def judge(
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
     ]
-    found.sort(key=lambda reason: _ORDER[reason[0]])
+    found.sort(key=lambda reason: _ORDER.index(reason[0]))
     exit_code, word = (found[0][0], found[0][1]) if found else (PASSED, "pass")
     if exit_code == PASSED:
         word = "inconclusive" if any(w == "inconclusive" for _, w, _ in found) else "pass"
@@ -129,7 +130,7 @@ def _failed_requests(result: TargetResult) -> Iterator[str]:
 
 
 def _nothing_valid(artifact: Artifact) -> Iterator[Reason]:
-    """A target without one valid answer to an answerable case, and a run that was cut off."""
+    """No target, or one without a valid answer to an answerable case; a run that was cut off."""
     measured = [result for result in artifact.targets if result.scores is not None]
     if not measured:
         yield NOTHING, "not measured", "nothing valid was measured: no target gave an answer"
@@ -138,7 +139,7 @@ def _nothing_valid(artifact: Artifact) -> Iterator[Reason]:
             text = "nothing valid was measured: no answerable case was answered"
             yield NOTHING, "not measured", f"{result.target.label}: {text}"
     if not artifact.complete:
-        yield NOTHING, "not measured", "interrupted: not everything was measured"
+        yield INTERRUPTED, "interrupted", "not everything was measured; run it again"
 
 
 def _has_valid_answer(result: TargetResult) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 RuleKind = Literal["minimum", "maximum", "baseline", "tolerance", "counter", "must_pass"]
-Word = Literal["pass", "fail", "inconclusive", "not measured", "leak", "refused"]
+Word = Literal["pass", "fail", "inconclusive", "not measured", "leak", "refused", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One word, one exit code (0, 1, 2, 3, 4 or 5) and every reason, the winner first.
+    """One word, one exit code (0 to 5, or 130) and every reason, the winner first.
 
     `kinds` are all words that occurred beside `pass`, each once; each reason begins with
     its own.

@@ -53,8 +53,7 @@ def headline(artifact: Artifact) -> str:
         return "NOT JUDGED"
     others = [word for word in verdict.kinds if word != verdict.word]
     also = f"; also {', '.join(others)}" if others else ""
-    state = "" if artifact.complete else " (interrupted: not everything was measured)"
-    return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}{state}"
+    return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}"
 
 
 def summary(artifact: Artifact) -> str:

@@ -37,7 +37,7 @@ class Ways:
     def __init__(self, make_result: MakeResult, make_artifact: MakeArtifact) -> None:
         self.make_result, self.make_artifact = make_result, make_artifact
 
-    def judge(self, *codes: int) -> Verdict:
+    def judge(self, *codes: int, complete: bool = True) -> Verdict:
         result = self.make_result({"c1": ["x1"]}) if 1 in codes else self.make_result()
         leaks = result.leaks
         assert leaks is not None
@@ -56,7 +56,7 @@ class Ways:
             )  # fmt: skip
         rules = [IMPOSSIBLE] if 1 in codes else []
         rules += [replace(NO_BASELINE, targets=("fake",))] if 2 in codes else []
-        return judge(self.make_artifact(*targets), rules, {})
+        return judge(self.make_artifact(*targets, complete=complete), rules, {})
 
 
 @pytest.fixture
@@ -208,10 +208,18 @@ def test_target_without_scores_and_without_a_reason_is_a_failure(
     assert judge(make_artifact(make_result(), lost), [], {}).exit_code == 3
 
 
-def test_interrupted_run_never_passes(make_artifact: MakeArtifact) -> None:
-    verdict = judge(make_artifact(complete=False), [], {})
-    assert (verdict.exit_code, verdict.word) == (5, "not measured")
-    assert "interrupted" in verdict.reasons[0]
+@pytest.mark.parametrize("mix", [mix for mix in MIXES if 4 not in mix], ids=str)
+def test_an_interrupt_wins_over_all_but_a_leak(ways: Ways, mix: tuple[int, ...]) -> None:
+    verdict = ways.judge(*mix, complete=False)
+    assert (verdict.exit_code, verdict.word) == (130, "interrupted")
+    assert verdict.kinds == ("interrupted", *(WORDS[code] for code in mix))
+    assert verdict.reasons[0] == "interrupted: not everything was measured; run it again"
+
+
+def test_interrupted_run_never_passes_and_its_leaks_stay_leaks(ways: Ways) -> None:
+    assert ways.judge(complete=False).exit_code == 130
+    verdict = ways.judge(4, complete=False)
+    assert (verdict.exit_code, verdict.kinds) == (4, ("leak", "interrupted"))
 
 
 @pytest.mark.parametrize(

@@ -206,12 +206,14 @@ def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any
     artifact = judged(
         make_artifact(leaky, complete=False), Rule("minimum", "m", metric="Recall@3", value=1.0)
     )
-    assert headline(artifact) == (
-        "LEAK (exit 4); also fail, not measured (interrupted: not everything was measured)"
-    )
+    assert headline(artifact) == ("LEAK (exit 4); also interrupted, fail")
+    cut_off = judged(make_artifact(complete=False))
+    assert headline(cut_off) == "INTERRUPTED (exit 130)"
+    assert "INTERRUPTED (exit 130)" in printed(cut_off)
+    assert render_markdown(cut_off).startswith("# INTERRUPTED (exit 130)\n")
     for text in (printed(artifact), render_markdown(artifact)):
-        assert "LEAK (exit 4); also fail" in text
-        for word in ("leak: ", "fail: ", "not measured: "):
+        assert "LEAK (exit 4); also interrupted, fail" in text
+        for word in ("leak: ", "fail: ", "interrupted: "):
             assert word in text
 
 
