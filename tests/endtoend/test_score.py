@@ -72,3 +72,56 @@ def test_unknown_names_are_named_with_the_nearest(bench: Bench) -> None:
     assert (metric.returncode, convention.returncode) == (2, 2)
     assert "ndcg" in metric.stderr
     assert "trec_eval" in convention.stderr
+
+
+def write(bench: Bench, run: str, qrels: str) -> None:
+    (bench.folder / "r").write_text(run, encoding="utf-8")
+    (bench.folder / "j").write_text(qrels, encoding="utf-8")
+
+
+@pytest.mark.parametrize("metrics", ["", " , ,"])
+def test_no_metric_is_2(bench: Bench, metrics: str) -> None:
+    write(bench, "q Q0 a 1 2.0 x\n", "q 0 a 1\n")
+    done = bench.run("score", "r", "j", "--metrics", metrics)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "names no metric; write nDCG@10" in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_no_mean_at_all_is_5_and_says_why(bench: Bench, more: list[str]) -> None:
+    write(bench, "q1 Q0 a 1 2.0 x\n", "1 0 a 1\n2 0 b 0\n")
+    done = bench.run("score", "r", "j", *more)
+    assert done.returncode == 5
+    assert done.stderr == (
+        "error: nothing valid was measured: no judged query has a value "
+        "(1 missing, 1 no_relevant); check that both files name the same queries\n"
+    )
+    assert "n/a" in done.stdout or json.loads(done.stdout)["mean"]["MRR"] is None
+
+
+QRELS = "p 0 a 1\nq 0 a 1\nr 0 a 0\ns 0 a 1\ns 0 a 1\n"
+
+
+@pytest.mark.parametrize(
+    ("convention", "mean", "told"),
+    [
+        ("house", "0.3333", "2 counted as 0, 1 left out of the means"),
+        ("trec_eval", "0.2500", "3 counted as 0"),
+        ("pytrec_eval", "1.0000", "3 left out of the means"),
+    ],
+)
+def test_what_is_in_one_file_only_is_told(
+    bench: Bench, convention: str, mean: str, told: str
+) -> None:
+    write(bench, "p Q0 a 1 2.0 x\nu Q0 a 1 2.0 x\nv Q0 a 1 2.0 x\n", QRELS)
+    done = bench.run("score", "r", "j", "--metrics", "MRR", "--convention", convention)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-1] == mean
+    repeated, missing, unknown = done.stderr.splitlines()
+    assert repeated.startswith("warning: j:5: document: 'a' of query 's' is already judged")
+    assert missing == f"r: 3 queries of 4 judged ones missing from the run; {told}"
+    assert unknown == "j: 2 queries of the run not judged; ignored"
+
+
+def test_help_says_which_trec_eval(bench: Bench) -> None:
+    assert "version 10 called with -c" in " ".join(bench.run("score", "--help").stdout.split())

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.errors import InputError, RetrieverBenchError
+
 if TYPE_CHECKING:
     from retrieverbench.metrics import TrecScores
 
 DEFAULT_METRICS = "nDCG@10,Recall@100,MRR"
+NOTHING_VALID = RetrieverBenchError.exit_code
 
 
 @click.command()
@@ -24,28 +28,72 @@ DEFAULT_METRICS = "nDCG@10,Recall@100,MRR"
     default="house",
     show_default=True,
     metavar="NAME",
-    help="Whose numbers to reproduce: house, trec_eval, elasticsearch, ir_measures, ...",
+    help="Whose numbers to reproduce: house, elasticsearch, ir_measures, ... or trec_eval, which "
+    "is version 10 called with -c (every judged query counts).",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: mean and per_query.")
-def score(
-    run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as_json: bool
-) -> None:
-    """Score a TREC run file against judgements (TREC or BEIR), both of which are only read."""
+def score(run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as_json: bool) -> int:
+    """Score a TREC run file against judgements (TREC or BEIR), both of which are only read.
+
+    What was unusual in them is told on standard error. Exits 5 when no mean could be computed.
+    """
     from retrieverbench.golden.trec import Negative, read_qrels, read_run
     from retrieverbench.metrics import score_trec
 
-    negative: Negative = "refuse" if convention == "house" else "keep"
     names = [name.strip() for name in metrics.split(",") if name.strip()]
-    result = score_trec(
-        read_run(run_file), read_qrels(qrels_file, negative=negative).grades, names, convention
-    )
+    if not names:
+        raise InputError(f"--metrics: {metrics!r} names no metric; write {DEFAULT_METRICS}")
+    negative: Negative = "refuse" if convention == "house" else "keep"
+    qrels = read_qrels(qrels_file, negative=negative)
+    run = read_run(run_file)
+    result = score_trec(run, qrels.grades, names, convention)
     if as_json:
         click.echo(json.dumps(_by_asked_name(result), sort_keys=True))
-        return
-    for name in names:
-        canonical = result["asked"][name]
-        value = result["mean"][canonical]
-        click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
+    else:
+        for name in names:
+            canonical = result["asked"][name]
+            value = result["mean"][canonical]
+            click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
+    for note in qrels.notes:
+        click.echo(f"warning: {note}", err=True)
+    is_valid = any(value is not None for value in result["mean"].values())
+    if is_valid:
+        missing = qrels.grades.keys() - run.keys()
+        if missing:
+            click.echo(f"{run_file}: {_missing(result, missing, len(qrels.grades))}", err=True)
+        if unknown := len(run.keys() - qrels.grades.keys()):
+            click.echo(
+                f"{qrels_file}: {_queries(unknown)} of the run not judged; ignored", err=True
+            )
+        return 0
+    click.echo(f"error: nothing valid was measured: {_why_none(result)}", err=True)
+    return NOTHING_VALID
+
+
+def _missing(result: TrecScores, missing: Collection[str], judged: int) -> str:
+    """How many judged queries the run lacks, and what the convention makes of them."""
+    counted = 0
+    for query in missing:
+        values = [by_query[query] for by_query in result["per_query"].values()]
+        reasons = [reasons.get(query) for reasons in result["reasons"].values()]
+        counted += 0.0 in values or "missing" in reasons
+    text = f"{_queries(len(missing))} of {judged} judged ones missing from the run; "
+    left_out = len(missing) - counted
+    parts = [f"{counted} counted as 0"] * bool(counted)
+    parts += [f"{left_out} left out of the means"] * bool(left_out)
+    return text + ", ".join(parts)
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number} queries"
+
+
+def _why_none(result: TrecScores) -> str:
+    """What keeps every query from having a value: the reasons and how often each occurs."""
+    reasons = next(iter(result["reasons"].values()), {})
+    counts = Counter(reasons.values())
+    words = ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))
+    return f"no judged query has a value ({words}); check that both files name the same queries"
 
 
 def _by_asked_name(result: TrecScores) -> dict[str, object]:
