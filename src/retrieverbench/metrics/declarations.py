@@ -131,6 +131,7 @@ _SYNONYMS = {
     "r_precision": "rprec",
 }
 _HYPHEN = re.compile(r"-(?!l[0-9]+$)")  # of a label such as nDCG-lin, not of a level
+_REST = re.compile(r"(?P<k>@[1-9][0-9]{0,8})?(?:-l[1-9][0-9]*)?")
 _NAME = re.compile(r"(?P<base>[a-z_]+?)(?:(?:@|_at_|_)(?P<k>[0-9]{1,9}))?(?:-l(?P<level>[0-9]+))?")
 
 
@@ -202,11 +203,15 @@ def lower_is_better(name: str) -> bool:
 
 
 def _nearest(name: str) -> str:
-    base = re.split("[@-]", name.strip().lower(), maxsplit=1)[0]
+    """The nearest name that is right as a whole, or all that there are."""
+    text = _HYPHEN.sub("_", name.strip().lower())
+    base = re.split("@|-l", text, maxsplit=1)[0]
     near = difflib.get_close_matches(base, [*METRICS, *_SYNONYMS], n=1)
-    known = ", ".join(METRICS)
-    return (
-        f"did you mean {name.lower().replace(base, near[0], 1)!r:.80}?"
-        if near
-        else f"known: {known}"
-    )
+    if not near:
+        return f"known: {', '.join(METRICS)}"
+    cut = METRICS[_SYNONYMS.get(near[0], near[0])].cut
+    rest = text.removeprefix(base)
+    found = _REST.fullmatch(rest)
+    if found is None or cut == ("none" if found["k"] else "required"):
+        rest = "" if cut == "none" else "@10"
+    return f"did you mean {near[0] + rest!r:.80}?"

@@ -40,6 +40,11 @@ def test_every_accepted_spelling_has_one_name(spelling: str, name: str) -> None:
     [
         ("ncdg@10", "did you mean 'ndcg@10'"),
         ("recal@5", "did you mean 'recall@5'"),
+        ("nDCG@x", "did you mean 'ndcg@10'"),
+        ("nDCG-lin@x", "did you mean 'ndcg_lin@10'"),
+        ("ndgc@5-l2", "did you mean 'ndcg@5-l2'"),
+        ("recal", "did you mean 'recall@10'"),
+        ("R-precison@5", "did you mean 'r_precision'"),
         ("beauty", "known: precision"),
         ("recall", "has no cut; write recall@10"),
         ("rprec@5", "takes no cut"),
