@@ -12,7 +12,7 @@ import json
 import math
 import re
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from typing import Any, TypeVar
@@ -30,13 +30,16 @@ def parse_options(
     raw: Mapping[str, object],
     where: str,
     lines: Mapping[Path, int] | None = None,
+    *,
+    internal: Collection[str] = (),
 ) -> T:
     """Make `cls` (a dataclass) of `raw`; unknown keys and wrong types are refused.
 
     `where` names the place for messages (`target 'pg': options.search`); `lines` gives the
-    line of a key path in a file, and then `where` is the file. Raises InputError with one
-    fault per line: place, field, value, what is expected. Values that are tables or lists
-    are not shown: they may hold an address with a password in it.
+    line of a key path in a file, and then `where` is the file. `internal` fields of `cls` are
+    filled in by the caller: as keys they are unknown. Raises InputError with one fault per
+    line: place, field, value, what is expected. Values that are tables or lists are not
+    shown: they may hold an address with a password in it.
     """
     from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -50,13 +53,19 @@ def parse_options(
         for path, value in _leaves(raw, ())
         if _kind(value) in _REMEDY
     ]
+    known = [key for key in _known_keys(cls, ()) if key not in internal]
+    foreign += [
+        f"{_place(where, (key,), lines)}: unknown key; {nearest(key, known)}"
+        for key in sorted(raw.keys() & set(internal))
+    ]
     if foreign:
         raise InputError(*foreign)
     try:
         return adapter.validate_json(json.dumps(raw))
     except ValidationError as error:
         faults = (
-            _fault(cls, detail, _place(where, detail["loc"], lines)) for detail in error.errors()
+            _fault(cls, detail, _place(where, detail["loc"], lines), known)
+            for detail in error.errors()
         )
         raise InputError(*faults) from None
 
@@ -118,10 +127,11 @@ def _place(where: str, location: Path, lines: Mapping[Path, int] | None) -> str:
     return f"{where}:{next(known, 1)}: {path}"
 
 
-def _fault(cls: type, detail: Any, place: str) -> str:
+def _fault(cls: type, detail: Any, place: str, top: list[str]) -> str:
+    """One line; `top` are the keys of the whole, nested ones are looked up."""
     location: Path = detail["loc"]
     if detail["type"] in _UNKNOWN:
-        known = _known_keys(cls, location[:-1])
+        known = _known_keys(cls, location[:-1]) if len(location) > 1 else top
         return f"{place}: unknown key; {nearest(str(location[-1]), known)}"
     if detail["type"] in _MISSING:
         return f"{place}: missing; this key is required"

@@ -137,3 +137,18 @@ def test_a_value_that_is_no_choice_names_the_choices(raw: Mapping[str, object], 
     with pytest.raises(InputError) as caught:
         parse_options(Choices, raw, "file")
     assert caught.value.faults == (f"file: {fault}",)
+
+
+def test_fields_that_the_caller_fills_in_are_no_keys() -> None:
+    def told(raw: Mapping[str, object]) -> str:
+        with pytest.raises(InputError) as caught:
+            parse_options(Options, raw, "here", internal=("names", "inner", "free"))
+        return str(caught.value)
+
+    hidden = "unknown key; known: flag, kind, parts, ratio, word"
+    assert told({"xyz": 1}) == f"here: xyz: {hidden}"
+    assert told({"names": []}) == f"here: names: {hidden}"
+    assert "did you mean 'parts'?" in told({"part": []})
+    assert told({"parts": [{"sise": 1}]}) == (
+        "here: parts.0.sise: unknown key; did you mean 'size'?"
+    )

@@ -197,7 +197,7 @@ def load_suite(path: Path) -> Suite:
     ]
     if faults:
         raise InputError(*faults)
-    suite = parse_options(Suite, raw, str(path), lines)
+    suite = parse_options(Suite, raw, str(path), lines, internal=_FILLED_IN)
     suite = replace(
         suite,
         name=suite.name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "suite",

@@ -176,3 +176,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_bytes(HEAD.encode() + "name = 'é'".encode("latin-1"))
     with pytest.raises(InputError, match=r"latin\.toml:3: byte 0xE9 at column 9 is not UTF-8"):
         load_suite(path)
+
+
+def test_keys_that_are_refused_are_not_offered(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, "xyzzyx = 1\n" + HEAD + TARGET)
+    known = fault.partition("known: ")[2].split(", ")
+    assert {"golden", "rules", "targets"} <= set(known)
+    assert not {"lines", "path", "sha256"} & set(known)
