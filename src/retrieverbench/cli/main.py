@@ -7,6 +7,7 @@ valid was measured or the harness itself crashed, 130 interrupted.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import traceback
 
@@ -22,6 +23,7 @@ from retrieverbench.errors import InputError, RetrieverBenchError
 
 CRASH = 5
 INTERRUPTED = 130
+_WORD = re.compile(r"\w+")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -81,8 +83,15 @@ def _show(error: RetrieverBenchError) -> None:
     for line in lines:
         click.echo(line if line.startswith("warning: ") else f"error: {line}", err=True)
     cause = error.__cause__
-    if cause is not None and str(cause) and str(cause) not in str(error):
+    if cause is not None and _adds_words(cause, error):
         click.echo(f"  caused by {type(cause).__name__}: {' '.join(str(cause).split())}", err=True)
+
+
+def _adds_words(cause: BaseException, error: BaseException) -> bool:
+    """Whether the cause says anything that the error does not say itself."""
+    of_system = isinstance(cause, OSError) and cause.strerror
+    text = f"{cause.strerror} {cause.filename or ''}" if of_system else str(cause)
+    return not set(_WORD.findall(text.lower())) <= set(_WORD.findall(str(error).lower()))
 
 
 def _quiet_pipe() -> int:

@@ -5,6 +5,49 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from retrieverbench.cli.main import _show
+from retrieverbench.errors import InputError, RetrieverBenchError, Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "is_shown"),
+    [
+        (
+            InputError("s.toml: cannot be read: No such file or directory; name a suite"),
+            FileNotFoundError(2, "No such file or directory", "s.toml"),
+            False,
+        ),
+        (
+            InputError("r: cannot be read (No such file or directory); check the path"),
+            FileNotFoundError(2, "No such file or directory", "r"),
+            False,
+        ),
+        (
+            InputError("s:7: target 'a': x: wrong", "s:7: target 'a': y: wrong"),
+            InputError("x: wrong", "y: wrong"),
+            False,
+        ),
+        (Unavailable("nobody answers"), OSError(111, "Connection refused"), True),
+        (InputError("cannot be imported"), ImportError("No module named 'x'"), True),
+        (InputError("cannot be imported"), ImportError(""), False),
+        (InputError("wrong"), None, False),
+    ],
+)
+def test_a_cause_is_shown_when_it_adds_words(
+    error: RetrieverBenchError,
+    cause: BaseException | None,
+    *,
+    is_shown: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error.__cause__ = cause
+    _show(error)
+    told = capsys.readouterr().err
+    assert ("  caused by " in told) is is_shown
+    assert told.startswith("error: ")
+
 
 def test_log_lines_of_libraries_are_no_output() -> None:
     """As psycopg's pool warns of every refused connection."""
