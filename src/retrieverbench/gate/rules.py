@@ -26,13 +26,29 @@ KEYS = ("metric", "counter", "value", "tolerance")
 SLICE_FIELDS = (*SLICES, "derived", "needs_review")
 
 
-def rule_faults(rules: Sequence[Rule], targets: Sequence[Target], file: str) -> list[str]:
+def rule_faults(
+    rules: Sequence[Rule],
+    targets: Sequence[Target],
+    file: str,
+    lines: Mapping[tuple[str | int, ...], int] | None = None,
+) -> list[str]:
     """One line per fault of the rules, `file:line: rules.N.key: what is wrong`.
 
     Faults are missing and foreign keys, numbers out of range, unknown metrics, counters,
-    slices and targets, and a name given twice.
+    slices and targets, and a name given twice. `lines` gives the line of a key path such as
+    ("rules", 0, "metric"); what it does not know has its rule's line.
     """
-    return [f"{file}:{line}: {text}" for line, text in _faults(rules, targets)]
+    return [
+        f"{file}:{_line(rules[number], number, text, lines or {})}: rules.{number}.{text}"
+        for number, text in _faults(rules, targets)
+    ]
+
+
+def _line(rule: Rule, number: int, text: str, lines: Mapping[tuple[str | int, ...], int]) -> int:
+    """The line of the key that a fault begins with, or of the part of it that is known."""
+    key = text.partition(":")[0].split(".")
+    paths = (("rules", number, *key[:end]) for end in range(len(key), 0, -1))
+    return next((lines[path] for path in paths if path in lines), rule.line)
 
 
 def applies_to(rule: Rule, target: Target) -> bool:
@@ -65,26 +81,19 @@ def _names(target: Target) -> set[str]:
 
 
 def _faults(rules: Sequence[Rule], targets: Sequence[Target]) -> Iterator[tuple[int, str]]:
+    """The rule's position and `key: what is wrong; what to do`."""
     seen: dict[str, int] = {}
     known = {name for target in targets for name in _names(target)}
     for number, rule in enumerate(rules):
         first = seen.setdefault(rule.name, number)
         if first != number:
-            yield (
-                rule.line,
-                (
-                    f"rules.{number}.name: {rule.name!r:.80} also names rules.{first}; "
-                    "give each rule a name of its own"
-                ),
-            )
+            remedy = "give each rule a name of its own"
+            yield number, f"name: {rule.name!r:.80} also names rules.{first}; {remedy}"
         for text in own_faults(rule):
-            yield rule.line, f"rules.{number}.{text}"
+            yield number, text
         for name in rule.targets:
             if name not in known:
-                yield (
-                    rule.line,
-                    f"rules.{number}.targets: no target {name!r:.80}; {nearest(name, known)}",
-                )
+                yield number, f"targets: no target {name!r:.80}; {nearest(name, known)}"
 
 
 def _range_faults(rule: Rule) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 
@@ -35,7 +36,7 @@ def subject_fault(name: str) -> str | None:
 def counter_fault(name: str) -> str | None:
     """Why a rule's `counter`, which sets a maximum, cannot be used; None if it can."""
     if not is_counter(name):
-        return f"{name!r:.80} is not known; {nearest(name, COUNTERS)}"
+        return f"{name!r:.80} is not known; {_nearest(name)}"
     if _base(name) in COUNTERS and COUNTERS[_base(name)].better == "higher":
         return (
             f"{name!r:.80} is better when higher, and a counter rule sets a maximum; "
@@ -75,6 +76,18 @@ def counter_value(name: str, scores: Scores, counters: Mapping[str, float | None
     if name.startswith("errors:") and name not in counters and "errors" in counters:
         return 0.0
     return counters[full_name(name, scores)]
+
+
+def _nearest(name: str) -> str:
+    """The nearest counter's name, with the cut or metric that it needs."""
+    near = difflib.get_close_matches(_base(name).lower(), COUNTERS, n=1)
+    if not near:
+        return nearest("", COUNTERS)
+    rest = "@10" if near[0] in WITH_CUT else ":ndcg@10" if near[0] in PER_METRIC else ""
+    given = name.strip()[len(_base(name)) :]
+    if given and subject_fault(near[0] + given) is None:
+        rest = given
+    return f"did you mean {near[0] + rest!r:.80}?"
 
 
 def _base(name: str) -> str:

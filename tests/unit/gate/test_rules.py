@@ -59,6 +59,26 @@ def test_targets_by_name_mode_or_label(name: str) -> None:
         (rule(metric="worst_tenant"), "metric: 'worst_tenant' names no metric; write worst_"),
         (rule(metric="worst_tenant:recal@3"), "metric: 'recal@3' is not known"),
         (rule("counter", counter="erors"), "counter: 'erors' is not known; did you mean 'errors'"),
+        (
+            rule("counter", counter="forbidden@x"),
+            "counter: 'forbidden@x' is not known; did you mean 'forbidden@10'?",
+        ),
+        (
+            rule("counter", counter="underfil_rate"),
+            "counter: 'underfil_rate' is not known; did you mean 'underfill_rate@10'?",
+        ),
+        (
+            rule("counter", counter="underfil_rate@5"),
+            "counter: 'underfil_rate@5' is not known; did you mean 'underfill_rate@5'?",
+        ),
+        (
+            rule("counter", counter="worst_tenan"),
+            "counter: 'worst_tenan' is not known; did you mean 'worst_tenant:ndcg@10'?",
+        ),
+        (
+            rule("counter", counter="zzz"),
+            "counter: 'zzz' is not known; known: abstention_accuracy, ",
+        ),
         (rule("counter", counter="underfill_rate"), "counter: 'underfill_rate' has no cut"),
         (rule("counter", counter="errors@5"), "counter: 'errors@5' takes no cut"),
         (rule("counter", counter="ties:x"), "counter: 'ties:x' takes no ':'"),
@@ -84,6 +104,27 @@ def test_fault(bad: Rule, fault: str) -> None:
 )
 def test_counters_with_their_parts(counter: str) -> None:
     assert faults(rule("counter", counter=counter)) == []
+
+
+def test_the_line_is_that_of_the_key_where_it_is_known() -> None:
+    bad = [
+        rule(metric="Recal@10", value=85, targets=("pgg",)),
+        rule(name="b", value=None, slice={"tenat": "a"}),
+    ]
+    lines = {
+        ("rules", 0): 7,
+        ("rules", 0, "metric"): 9,
+        ("rules", 0, "targets"): 11,
+        ("rules", 1, "metric"): 21,
+        ("rules", 1, "slice"): 23,
+    }
+    found = rule_faults(bad, TARGETS, "s.toml", lines)
+    assert [fault.split(": ")[0:2] for fault in found] == [
+        ["s.toml:9", "rules.0.metric"],
+        ["s.toml:11", "rules.0.targets"],
+        ["s.toml:7", "rules.1.value"],
+        ["s.toml:23", "rules.1.slice.tenat"],
+    ]
 
 
 def test_one_name_twice() -> None:
