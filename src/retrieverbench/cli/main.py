@@ -89,8 +89,9 @@ def _show(error: RetrieverBenchError) -> None:
 
 def _adds_words(cause: BaseException, error: BaseException) -> bool:
     """Whether the cause says anything that the error does not say itself."""
-    of_system = isinstance(cause, OSError) and cause.strerror
-    text = f"{cause.strerror} {cause.filename or ''}" if of_system else str(cause)
+    text = str(cause)
+    if isinstance(cause, OSError) and cause.strerror:
+        text = f"{cause.strerror} {cause.filename or ''}"
     return not set(_WORD.findall(text.lower())) <= set(_WORD.findall(str(error).lower()))
 
 

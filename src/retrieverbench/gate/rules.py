@@ -46,9 +46,11 @@ def rule_faults(
 
 def _line(rule: Rule, number: int, text: str, lines: Mapping[tuple[str | int, ...], int]) -> int:
     """The line of the key that a fault begins with, or of the part of it that is known."""
-    key = text.partition(":")[0].split(".")
-    paths = (("rules", number, *key[:end]) for end in range(len(key), 0, -1))
-    return next((lines[path] for path in paths if path in lines), rule.line)
+    key: list[str | int] = list(text.partition(":")[0].split("."))
+    for end in range(len(key), 0, -1):
+        if ("rules", number, *key[:end]) in lines:
+            return lines["rules", number, *key[:end]]
+    return rule.line
 
 
 def applies_to(rule: Rule, target: Target) -> bool:
