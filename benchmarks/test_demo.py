@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 COMMAND = str(Path(sys.executable).with_name("retrieverbench"))
 SUITE = Path(__file__).parent / "suites" / "demo.toml"
 FRESH = 9
@@ -115,6 +117,7 @@ def run_demo(suite: Path, results: Path) -> dict[str, float]:
     return spent
 
 
+@pytest.mark.timeout(900)
 def test_demo(benchmark: Any, tmp_path: Path) -> None:
     text = SUITE.read_text(encoding="utf-8").replace('"../', f'"{SUITE.parents[1]}/')
     text = text.replace('kind = "minilm"', f'kind = "minilm"\ncache = "{tmp_path / "vectors"}"')

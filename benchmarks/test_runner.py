@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from overhead_support import UIDS, K, Null, block_plan, calls_per_request, run_bare
 from retrieverbench.load import BlockPlan, run_block
@@ -203,6 +204,7 @@ async def measure_calls(extra: dict[str, Any]) -> None:
                 extra[name] = {"bare": bare, "runner": runner}
 
 
+@pytest.mark.timeout(900)
 def test_cpu_per_request(benchmark: Any) -> None:
     benchmark.pedantic(lambda: asyncio.run(measure_cpu(benchmark.extra_info)), rounds=1)
 
