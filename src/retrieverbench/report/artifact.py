@@ -46,7 +46,7 @@ def results_of(path: Path) -> Path:
 
 
 def dump_artifact(artifact: Artifact) -> bytes:
-    """The artifact as JSON; equal artifacts give equal bytes.
+    """The artifact as JSON in one line; equal artifacts give equal bytes.
 
     What was measured is never lost to one value that JSON cannot hold, such as half of a
     surrogate pair in an id that a backend sent: that value is written escaped.
@@ -56,10 +56,10 @@ def dump_artifact(artifact: Artifact) -> bytes:
 
     adapter = TypeAdapter(Artifact)
     try:
-        return adapter.dump_json(artifact, indent=1) + b"\n"
+        return adapter.dump_json(artifact) + b"\n"
     except PydanticSerializationError:
         plain = json.dumps(_writable(adapter.dump_python(artifact)))
-        return adapter.dump_json(adapter.validate_json(plain), indent=1) + b"\n"
+        return adapter.dump_json(adapter.validate_json(plain)) + b"\n"
 
 
 def _writable(value: object) -> object:

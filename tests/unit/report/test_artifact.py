@@ -61,6 +61,14 @@ def test_round_trip_is_equal_byte_for_byte(
     assert read == artifact
 
 
+def test_artifact_is_one_line_without_padding(make_artifact: MakeArtifact) -> None:
+    data = dump_artifact(make_artifact())
+    assert data.endswith(b"}\n")
+    assert data.count(b"\n") == 1
+    plain = json.dumps(json.loads(data), separators=(",", ":"), ensure_ascii=False)
+    assert len(data) == len(plain.encode()) + 1
+
+
 def test_equal_artifacts_give_equal_bytes(make_artifact: MakeArtifact) -> None:
     assert dump_artifact(make_artifact()) == dump_artifact(make_artifact())
 
