@@ -1,8 +1,9 @@
 """Numbers, findings and rules become one verdict."""
 
 from retrieverbench.gate.compare import differences
+from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.judge import judge
-from retrieverbench.gate.leaking import leak_of
+from retrieverbench.gate.leaking import finding_text, leak_of
 from retrieverbench.gate.rules import rule_faults
 
-__all__ = ["differences", "judge", "leak_of", "rule_faults"]
+__all__ = ["differences", "finding_text", "judge", "leak_of", "rule_faults", "unmeasured"]

@@ -14,9 +14,9 @@ SHOWN = 12
 def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) -> list[str]:
     """One line per field that must be equal and is not, with both values; [] if comparable."""
     return [
-        f"{field}: baseline {_shown(field, then)}, this run {_shown(field, now)}"
+        f"{name}: baseline {_shown(name, left)}, this run {_shown(name, right)}"
         for field, then, now in _fields(result, artifact, baseline)
-        if _plain(then) != _plain(now)
+        for name, left, right in _differing(field, _plain(then), _plain(now))
     ]
 
 
@@ -47,6 +47,15 @@ def _fields(
     yield "cases", sorted(baseline.cases), sorted(case.case_id for case in result.results)
 
 
+def _differing(name: str, then: object, now: object) -> Iterator[tuple[str, object, object]]:
+    """The innermost values that differ, with their path."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in sorted(then.keys() | now.keys()):
+            yield from _differing(f"{name}.{key}", then.get(key, {}), now.get(key, {}))
+    elif then != now:
+        yield name, then, now
+
+
 def _filled(options: object) -> object:
     """Options without empty groups, which say nothing."""
     plain = _plain(options)
@@ -63,4 +72,6 @@ def _shown(field: str, value: object) -> str:
         return f"{len(value)} cases"
     if field.endswith("sha256"):
         return f"{value:.{SHOWN}}…"
-    return repr(_plain(value))
+    if value == {}:
+        return "has none"
+    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

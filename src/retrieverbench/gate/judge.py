@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
+from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.leaking import leak_of
 from retrieverbench.gate.rules import applies_to
 from retrieverbench.model import (
@@ -103,14 +104,13 @@ def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
 
 
 def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
+    for label, result in unmeasured(artifact):
+        is_absent = result.failure_kind == "absent"
+        code = PASSED if is_absent and not result.required else BACKEND
+        need = "required and " if result.required else ""
+        why = f"{need}{'not measured' if is_absent else 'failed'}"
+        yield code, "not measured", f"{label}: {why}: {result.failure or 'no reason given'}"
     for result in artifact.targets:
-        label = result.target.label
-        if result.scores is None:
-            is_absent = result.failure_kind == "absent"
-            code = PASSED if is_absent and not result.required else BACKEND
-            need = "required and " if result.required else ""
-            why = f"{need}{'not measured' if is_absent else 'failed'}"
-            yield code, "not measured", f"{label}: {why}: {result.failure or 'no reason given'}"
         yield from ((BACKEND, "not measured", text) for text in _failed_requests(result))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrieverbench.errors import Code
-from retrieverbench.model import LeakCheck, TargetResult
+from retrieverbench.model import LeakCheck, LeakFinding, TargetResult
 
 
 def leak_of(result: TargetResult) -> str | None:
@@ -17,14 +17,18 @@ def leak_of(result: TargetResult) -> str | None:
     return None
 
 
+def finding_text(finding: LeakFinding) -> str:
+    """One finding in words: who got what, where, and whose it is."""
+    owner = f"belongs to {finding.owner!r}" if finding.owner else "is in no ledger"
+    where = f"at rank {finding.rank}" if finding.rank else "outside the hits"
+    return (
+        f"case {finding.case_id!r} of {finding.tenant!r} got {finding.uid!r} "
+        f"{where} ({finding.seen_in}), which {owner}"
+    )
+
+
 def _text(leaks: LeakCheck) -> str:
     counts = f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks"
     if not leaks.findings:
         return counts
-    first = leaks.findings[0]
-    owner = f"belongs to {first.owner!r}" if first.owner else "is in no ledger"
-    where = f"at rank {first.rank}" if first.rank else "outside the hits"
-    return (
-        f"{counts}; first: case {first.case_id!r} of {first.tenant!r} got {first.uid!r} "
-        f"{where} ({first.seen_in}), which {owner}{f'; {first.hint}' if first.hint else ''}"
-    )
+    return f"{counts}; first: {finding_text(leaks.findings[0])}"

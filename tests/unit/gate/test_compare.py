@@ -33,7 +33,7 @@ def test_an_artifact_is_comparable_with_its_own_baseline(
         ({"golden_sha256": "a" * 63 + "b"}, "golden set sha256: "),
         ({"corpus_sha256": "e" * 64}, "corpus sha256: baseline eeee"),
         ({"relevance_level": 2}, "relevance level: baseline 2, this run 1"),
-        ({"versions": {"index": "1"}}, "versions: baseline {'index': '1'}, this run {}"),
+        ({"versions": {"index": "1"}}, "versions.index: baseline '1', this run has none"),
         ({"convention": "trec_eval"}, "convention: baseline 'trec_eval', this run 'house'"),
         ({"depth": 5}, "depth: baseline 5, this run 3"),
         ({"fidelity": "server"}, "fidelity: baseline 'server', this run 'engine'"),
@@ -48,7 +48,7 @@ def test_an_artifact_is_comparable_with_its_own_baseline(
         ({"target": Target("new", "fake", "lexical")}, "target: baseline 'new/lexical/filter', th"),
         (
             {"target": Target("fake", "fake", "lexical", options={"search": {"ef": 1}})},
-            "options: baseline {'search': {'ef': 1}}, this run {}",
+            "options.search.ef: baseline 1, this run has none",
         ),
         ({"cases": {}}, "cases: baseline 0 cases, this run 12 cases"),
     ],
@@ -76,7 +76,7 @@ def test_embedding_counts_where_vectors_are_searched(
     dense = replace(artifact.targets[0], target=Target("fake", "fake", "dense"))
     artifact = replace(artifact, targets=(dense,))
     (found,) = differences(dense, artifact, baseline_of(artifact, embedding={"model": "x"}))
-    assert found == "embedding: baseline {'model': 'x'}, this run {}"
+    assert found == "embedding.model: baseline 'x', this run has none"
 
 
 def test_forms_of_the_same_options_do_not_differ(
