@@ -89,7 +89,11 @@ class GoldenRecord:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601)."""
+    """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601).
+
+    `metrics` are the canonical names that suite and rules asked for; scores may hold more,
+    and reports show these only. Empty where the artifact does not tell.
+    """
 
     schema: int
     run_id: str
@@ -108,3 +112,4 @@ class Artifact:
     targets: tuple[TargetResult, ...]
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()

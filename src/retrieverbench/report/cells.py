@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from retrieverbench.model import Mean, Percentile, TargetResult
 
 DASH = "-"
+MARK = "¹"
+"""Refers to a sentence below the table."""
 
 
 def figure(value: float | None, digits: int, *, trim: bool = False) -> str:
@@ -70,9 +72,13 @@ def abstention(result: TargetResult) -> str:
     """The share of unanswerable cases that got no chunk."""
     assert result.scores is not None
     share = result.scores.counters.get("abstention_rate")
-    if share == 0 and result.target.mode != "lexical":
-        return "0 % (no score floor)"
-    return rate(share)
+    return f"{rate(share)} {MARK}" if has_no_floor(result) else rate(share)
+
+
+def has_no_floor(result: TargetResult) -> bool:
+    """Whether a search by vector never kept silent, as those without a score floor cannot."""
+    share = result.scores.counters.get("abstention_rate") if result.scores else None
+    return share == 0 and result.target.mode != "lexical"
 
 
 def safe(text: str) -> str:

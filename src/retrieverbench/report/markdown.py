@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
@@ -15,8 +16,9 @@ _ESCAPED = {character: f"\\{character}" for character in "\\|`*_[]~$#"} | {
     "<": "&lt;",
     ">": "&gt;",
     "&": "&amp;",
-    "@": "&#64;",
 }
+_MENTION = re.compile(r"(?<![A-Za-z0-9])@")
+"""Where a name would be called; within a word, as in nDCG@10, `@` calls nobody."""
 
 
 def render_markdown(artifact: Artifact, max_bytes: int = MAX_BYTES) -> str:
@@ -60,12 +62,25 @@ def provenance(artifact: Artifact) -> Iterator[str]:
     yield f"golden set sha256 {golden.sha256[:12]}, corpus {golden.corpus_sha256[:12]}"
     dirty = " with uncommitted changes" if artifact.dirty else ""
     yield f"commit {artifact.commit or 'unknown'}{dirty}"
-    yield "harness: " + ", ".join(f"{k} {v}" for k, v in artifact.harness.items())
-    yield "machine: " + ", ".join(f"{k} {v}" for k, v in artifact.machine.items())
+    yield f"harness: {_plain(artifact.harness)}"
+    yield f"machine: {_plain(artifact.machine)}"
     if artifact.embedding:
-        yield "embedding: " + ", ".join(f"{k} {v}" for k, v in artifact.embedding.items())
-    yield f"answer cache: {artifact.cache}; seeds: {dict(artifact.seeds)}"
+        yield f"embedding: {_plain(artifact.embedding)}"
+    yield f"answer cache: {artifact.cache}; seeds: {_plain(artifact.seeds)}"
     yield from artifact.notes
+
+
+def _plain(value: object) -> str:
+    """A value in words: `cores 2, flags (a, b)`."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_inner(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_inner(part) for part in value)
+    return str(value)
+
+
+def _inner(value: object) -> str:
+    return f"({_plain(value)})" if isinstance(value, Mapping | list | tuple) else str(value)
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -75,10 +90,11 @@ def _table(table: Table) -> Iterator[str]:
     yield "|" + "---|" * len(table.columns)
     for row in table.rows:
         yield "| " + " | ".join(_text(cell) for cell in safe_row(row)) + " |"
-    if table.notes:
+    for note in table.notes:
         yield ""
-        yield from (_text(note) for note in table.notes)
+        yield _text(note)
 
 
 def _text(text: str) -> str:
-    return "".join(_ESCAPED.get(character, character) for character in safe(text))
+    escaped = "".join(_ESCAPED.get(character, character) for character in safe(text))
+    return _MENTION.sub("&#64;", escaped)

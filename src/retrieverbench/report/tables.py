@@ -6,21 +6,26 @@ never a zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from retrieverbench.gate import unmeasured
 from retrieverbench.metrics import parse_metric
-from retrieverbench.model import Artifact, LeakCheck, TargetResult, Timings
+from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult, Timings
 from retrieverbench.report.cells import (
     DASH,
+    MARK,
     above,
     abstention,
     count,
     figure,
+    has_no_floor,
     mean_cell,
     of,
     percentile_cell,
     rate,
 )
+from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ def report_tables(artifact: Artifact) -> list[Table]:
         _quality(artifact),
         _latency(artifact),
         _leaks(artifact),
+        Table("Leaks found", COLUMNS, tuple(finding_rows(artifact)), first_findings(artifact)),
         _rules(artifact),
         _absent(artifact),
         _backends(artifact),
@@ -78,8 +84,14 @@ def _name(result: TargetResult) -> tuple[str, str]:
 
 def _quality(artifact: Artifact) -> Table:
     results = _measured(artifact)
-    metrics = list(dict.fromkeys(m for r in results if r.scores for m in r.scores.means))
-    shown = [name for name in metrics if _is_metric(name)]
+    asked = [
+        name
+        for result in results
+        if result.scores
+        for name in result.scores.means
+        if name in _asked(artifact, result.scores)
+    ]
+    shown = [name for name in dict.fromkeys(asked) if _is_metric(name)]
     rows = []
     for result in results:
         scores = result.scores
@@ -103,7 +115,19 @@ def _quality(artifact: Artifact) -> Table:
         "named. 'forbidden' is the share of answers with a superseded or forbidden chunk; "
         "'abstained' the share of unanswerable cases that got no chunk."
     )
-    return Table("Quality", columns, tuple(rows), (note,))
+    return Table("Quality", columns, tuple(rows), (note, *_floor_note(results)))
+
+
+def _floor_note(results: list[TargetResult]) -> Iterator[str]:
+    if any(has_no_floor(result) for result in results):
+        yield f"{MARK} No score floor: a search by vector always returns something."
+
+
+def _asked(artifact: Artifact, scores: Scores) -> set[str]:
+    """What was asked for by suite or rules; all, where the artifact does not tell."""
+    if not artifact.metrics:
+        return set(scores.means)
+    return {scores.asked.get(name, name) for name in artifact.metrics}
 
 
 def _is_metric(name: str) -> bool:
@@ -213,10 +237,10 @@ def _rules(artifact: Artifact) -> Table:
             figure(result.observed, 6, trim=True),
             figure(result.limit, 6, trim=True),
             DASH if result.n is None else str(result.n),
-            result.reason,
+            "see 'Not measured'" if result.word == "not measured" else result.reason,
         )
         for result in (verdict.rules if verdict else ())
-        if result.word != "pass" or not result.implied
+        if not result.implied or result.word not in {"pass", "not measured"}
     ]
     columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
     return Table("Rules", columns, tuple(rows))
@@ -225,13 +249,13 @@ def _rules(artifact: Artifact) -> Table:
 def _absent(artifact: Artifact) -> Table:
     rows = [
         (
-            result.target.label,
+            label,
             result.failure_kind or "",
             "yes" if result.required else "no",
             result.failure or "",
             result.remedy or DASH,
         )
-        for result in artifact.targets
+        for label, result in unmeasured(artifact)
         if result.failure is not None
     ]
     columns = ("target", "kind", "required", "reason", "what would make it run")

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.tables import Table, headline, report_tables, summary
+from retrieverbench.report.widths import column_widths
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+GAP = 2
+"""What a column takes beside its text: a blank and its border."""
+
+
 def print_report(artifact: Artifact, console: Console, written: Path | None = None) -> None:
     """The verdict, its reasons, the tables, and where the artifact lies."""
     for table in report_tables(artifact):
+        _line(console, "")
         _print_table(table, console)
     _line(console, "")
     _line(console, summary(artifact))
@@ -33,11 +39,19 @@ def _print_table(table: Table, console: Console) -> None:
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column in table.columns:
-        drawn.add_column(Text(column), overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in safe_row(row)))
+    drawn = Drawn(
+        title=table.title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    rows = [safe_row(row) for row in table.rows]
+    widths = column_widths(table.columns, rows, console.width, GAP)
+    for at, column in enumerate(table.columns):
+        drawn.add_column(Text(column), overflow="fold", width=widths[at] if widths else None)
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
     console.print(drawn)
     for note in table.notes:
         console.print(Text(safe(note), style="dim"))

@@ -318,3 +318,106 @@ def test_summary(make_artifact: MakeArtifact) -> None:
 
 def test_terminal_says_where_the_files_are(make_artifact: MakeArtifact) -> None:
     assert "written: results/a.json and a.md" in printed(judged(make_artifact()))
+
+
+LONG = "elasticsearch/lexical/filter"
+
+
+@pytest.mark.parametrize("width", [120, 160])
+def test_targets_and_words_are_never_broken_on_a_terminal(
+    make_artifact: MakeArtifact, make_result: Any, width: int
+) -> None:
+    result = make_result(name="elasticsearch", timings=timings())
+    words = "nothing here can answer because no server listens at that address on this machine"
+    absent = make_result(
+        name="elasticsearch", scores=None, results=(), leaks=None, timings=None,
+        failure=words, failure_kind="absent", remedy=words,
+    )  # fmt: skip
+    artifact = judged(
+        make_artifact(result, absent), Rule("minimum", "recall of all", metric="MRR", value=0.5)
+    )
+    text = printed(artifact, width)
+    assert max(map(len, text.splitlines()[:-8])) <= width
+    rows = sum(len([c for c in t.rows if LONG in c]) for t in report_tables(artifact))
+    assert rows == 6
+    assert sum(LONG in line for line in text.splitlines()) >= rows
+    found = set(text.split())
+    for table_ in report_tables(artifact):
+        for cell in (*table_.columns, *(cell for cells in table_.rows for cell in cells)):
+            assert set(cell.split()) <= found
+
+
+def test_what_cannot_keep_silent_is_marked_and_explained_once(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    dense = [
+        make_result({"c11": ["x1"]}, target=Target(name, "fake", "dense")) for name in ("a", "b")
+    ]
+    lexical = make_result({"c11": ["x1"]})
+    artifact = make_artifact(*dense, lexical)
+    shown = [row(artifact, "Quality", number)["abstained"] for number in range(3)]
+    assert shown == ["0 % ¹", "0 % ¹", "0 %"]
+    for text in (printed(artifact), render_markdown(artifact)):
+        assert text.count("¹ No score floor: ") == 1
+    assert "No score floor" not in printed(make_artifact(lexical))
+
+
+def test_markdown_is_readable_as_text(make_artifact: MakeArtifact, make_result: Any) -> None:
+    artifact = make_artifact(machine={"cores": 2, "flags": ["a", "b"], "load": {"one": 0.5}})
+    text = render_markdown(artifact)
+    assert "| nDCG@3 | Recall@3 |" in text
+    assert "cores 2, flags (a, b), load (one 0.5)" in text
+    assert "seeds: suite 0" in text
+    assert not {"{", "'suite'", "&#64;"} & set(text.replace(":", " ").split())
+
+
+def test_mentions_call_nobody(make_artifact: MakeArtifact) -> None:
+    text = render_markdown(make_artifact(notes=("@all (@team) a@b _@c",)))
+    assert "&#64;all (&#64;team) a@b \\_&#64;c" in text
+
+
+def findings(tenant: str, owner: str | None, count: int, seen_in: str = "quality") -> Any:
+    return tuple(
+        LeakFinding(LABEL, f"c{n}", tenant, f"u{n}", n + 1, owner, seen_in) for n in range(count)
+    )
+
+
+def test_leaks_are_counted_by_who_saw_whose(make_artifact: MakeArtifact, make_result: Any) -> None:
+    result = make_result()
+    found = findings("acme", "globex", 3) + findings("globex", None, 5, "timed")
+    artifact = make_artifact(
+        replace(result, leaks=replace(result.leaks, proof="leak", findings=found))
+    )
+    assert table(artifact, "Leaks found").rows == (
+        (LABEL, "globex", "-", "timed", "5"),
+        (LABEL, "acme", "globex", "quality", "3"),
+    )
+    for text in (printed(artifact), render_markdown(artifact)):
+        assert "case 'c0' of 'acme' got 'u0' at rank 1 (quality), which belongs to 'globex'" in text
+        assert "and 3 more findings, which the artifact holds" in text
+    assert "Leaks found" not in {table_.title for table_ in report_tables(make_artifact())}
+
+
+def test_one_cause_of_all_modes_is_printed_once(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    down = [
+        make_result(
+            target=Target("store", "fake", mode), scores=None, results=(), leaks=None,
+            failure="nobody answers", failure_kind="failed",
+        )
+        for mode in ("dense", "lexical", "hybrid")
+    ]  # fmt: skip
+    artifact = judged(make_artifact(*down), Rule("minimum", "m", metric="MRR", value=0.5))
+    assert [cells[0] for cells in table(artifact, "Not measured").rows] == [
+        "store/dense,lexical,hybrid/filter"
+    ]
+    assert len(table(artifact, "Rules").rows) == 3
+    assert printed(artifact).count("nobody answers") == 2  # in its table and as a reason
+
+
+def test_only_metrics_that_were_asked_for_are_shown(make_artifact: MakeArtifact) -> None:
+    told = make_artifact(metrics=("ndcg@3", "recall@3"))
+    assert "Hit@3" not in table(told, "Quality").columns
+    assert "Hit@3" in table(make_artifact(metrics=("hit@3",)), "Quality").columns
+    assert "Hit@3" in table(make_artifact(), "Quality").columns
