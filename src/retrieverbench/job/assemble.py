@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -53,6 +54,7 @@ def assemble(
         dirty=dirty,
         seeds={"suite": prepared.suite.seed},
         cache="off",
+        metrics=prepared.metrics,
         embedding=dict(embedded.identity),
         golden=_golden_record(prepared),
         targets=tuple(
@@ -111,7 +113,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         scores=score_run(
             run,
             prepared.golden,
-            prepared.metrics,
+            prepared.scored,
             visible=prepared.chunks_per_tenant,
             superseded=prepared.superseded,
         ),
@@ -210,7 +212,7 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
 
 def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(
-        f"{key}: {before.get(key)!r} before, {after.get(key)!r} after"
+        f"{key}: {json.dumps(before.get(key))} before, {json.dumps(after.get(key))} after"
         for key in sorted(before.keys() | after.keys())
         if before.get(key) != after.get(key)
     )

@@ -34,6 +34,11 @@ class Prepared:
     lines: tuple[int, ...] = ()
 
     @property
+    def scored(self) -> tuple[str, ...]:
+        """What is computed: the metrics asked for, and `hit` at the depth for must_pass."""
+        return tuple(dict.fromkeys([*self.metrics, f"hit@{self.suite.depth}"]))
+
+    @property
     def cases(self) -> tuple[GoldenCase, ...]:
         """The selected cases."""
         return self.golden.cases
@@ -76,7 +81,7 @@ def prepare(
     rules = suite.gate_rules()
     targets = [target for entry in suite.targets for target in entry.targets()]
     faults = [*_unknown("--target", only, suite), *_unknown("--require", required, suite)]
-    faults += rule_faults(rules, targets, str(suite.path))
+    faults += rule_faults(rules, targets, str(suite.path), suite.lines)
     kept = [entry for entry in suite.targets if not only or entry.name in only]
     adapters = _load_adapters(suite, kept, faults)
     metrics = _metrics(suite, rules, faults)
@@ -130,7 +135,7 @@ def _load_adapters(
 
 
 def _metrics(suite: Suite, rules: Sequence[Rule], faults: list[str]) -> tuple[str, ...]:
-    """Canonical names, with those that rules need; `hit` at the depth is for must_pass.
+    """Canonical names, with those that rules need.
 
     A cut deeper than the depth asked for cannot be computed and is a fault.
     """
@@ -147,7 +152,7 @@ def _metrics(suite: Suite, rules: Sequence[Rule], faults: list[str]) -> tuple[st
         if metric.k is not None and metric.k > suite.depth:
             faults.append(f"{place}: {name!r} needs depth {metric.k}; depth is {suite.depth}")
         names.append(metric.name)
-    return tuple(dict.fromkeys([*names, f"hit@{suite.depth}"]))
+    return tuple(dict.fromkeys(names))
 
 
 def _select(suite: Suite, golden: GoldenSet) -> GoldenSet:

@@ -191,12 +191,6 @@ def load_suite(path: Path) -> Suite:
     except tomllib.TOMLDecodeError as error:
         raise InputError(_syntax_fault(path, text, error)) from None
     lines = key_lines(text)
-    faults = [
-        f"{path}:{lines.get((key,), 1)}: {key}: unknown key; remove it"
-        for key in sorted(_FILLED_IN & raw.keys())
-    ]
-    if faults:
-        raise InputError(*faults)
     suite = parse_options(Suite, raw, str(path), lines, internal=_FILLED_IN)
     suite = replace(
         suite,
