@@ -24,8 +24,9 @@ COMMAND = str(Path(sys.executable).with_name("retrieverbench"))
 SUITE = Path(__file__).parent / "suites" / "demo.toml"
 FRESH = 9
 STEPS = {  # the first line of each part of the job, as the plain progress writes it
-    "embedding (": "command, golden set, adapters' clients",
-    "memory: loading": "vectors, engines (at once)",
+    "pgvector: starting": "command, golden set, clients, embedder",
+    "embedding (": "engines, all at once",
+    "memory: loading": "vectors",
     "memory/dense/filter: quality": "loading",
     "timed pass (": "quality pass",
     "memory/dense/filter: canaries": "timed pass",

@@ -165,16 +165,19 @@ async def pairs(search: Search, plan: BlockPlan, *, same: bool = False) -> Pairs
 def show(name: str, measured: Pairs, extra: dict[str, Any]) -> None:
     bare = statistics.median(measured.first)
     added, ratio = measured.added(), measured.ratio()
+    smallest = min(measured.first), min(measured.second)
     print(
         f"| {name} | {bare:.2f} | {added[0]:+.2f} [{added[1]:.2f}, {added[2]:.2f}] "
-        f"| {ratio[0]:.3f} [{ratio[1]:.3f}, {ratio[2]:.3f}] |"
+        f"| {ratio[0]:.3f} [{ratio[1]:.3f}, {ratio[2]:.3f}] "
+        f"| {smallest[0]:.2f} → {smallest[1]:.2f}, {smallest[1] / smallest[0]:.3f} |"
     )
-    extra[name] = {"bare_us": bare, "added_us": added, "ratio": ratio}
+    extra[name] = {"bare_us": bare, "added_us": added, "ratio": ratio, "smallest_us": smallest}
 
 
 async def measure_cpu(extra: dict[str, Any]) -> None:
     print(f"\n\nload average {os.getloadavg()[0]:.1f}\n")
-    print("| | bare, CPU µs per request | added µs | ratio |\n|---|---|---|---|")
+    print("| | bare, CPU µs per request | added µs | ratio | smallest, and their ratio |")
+    print("|---|---|---|---|---|")
     plan = block_plan(NULL_REQUESTS, NULL_WORKERS)
     for word, rows in ROWS.items():
         show(f"null, {word}", await pairs(Null(rows).search, plan), extra)
