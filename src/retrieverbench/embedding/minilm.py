@@ -94,6 +94,8 @@ class MiniLM:
                 options = onnxruntime.SessionOptions()
                 options.intra_op_num_threads = self._threads
                 options.inter_op_num_threads = 1
+                # Waiting threads sleep: spinning takes cores from whatever starts meanwhile.
+                options.add_session_config_entry("session.intra_op.allow_spinning", "0")
                 session = onnxruntime.InferenceSession(
                     str(self._model), options, providers=["CPUExecutionProvider"]
                 )
