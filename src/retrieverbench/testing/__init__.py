@@ -1,1 +1,0 @@
-"""What a backend's author runs against an adapter."""
