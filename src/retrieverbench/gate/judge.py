@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from retrieverbench.errors import Code
 from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
 from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.leaking import leak_of
@@ -23,9 +24,6 @@ from retrieverbench.model import (
 
 PASSED, FAILED, REFUSED, BACKEND, LEAK, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 _ORDER = (LEAK, INTERRUPTED, REFUSED, BACKEND, FAILED, NOTHING, PASSED)
-_HARMLESS = frozenset({"wrong_count", "tenant_violation"})
-"""Codes of timed requests that are judged elsewhere: underfill by its rate, leaks as leaks."""
-
 Reason = tuple[int, Word, str]
 """Exit code, word, text."""
 
@@ -119,14 +117,28 @@ def _failed_requests(result: TargetResult) -> Iterator[str]:
     errors = {
         code: count
         for code, count in (result.timings.errors if result.timings else {}).items()
-        if code not in _HARMLESS
+        if code not in _judged_elsewhere(result)
     }
     if errors:
         words = ", ".join(f"{count} {code}" for code, count in errors.items())
         yield f"{result.target.label}: timed requests failed: {words}"
+    if result.late_failure:
+        yield f"{result.target.label}: failed after it was measured: {result.late_failure}"
     if result.backend is not None and result.backend.settings_changed:
         changes = "; ".join(result.backend.settings_changed)
         yield f"{result.target.label}: settings changed during the run: {changes}"
+
+
+def _judged_elsewhere(result: TargetResult) -> set[str]:
+    """Codes of timed requests that another rule judges: leaks, and underfill by its rate.
+
+    A target that filled its answers in the quality pass has no excuse for a wrong count.
+    """
+    codes = {Code.TENANT_VIOLATION.word}
+    counters = result.scores.counters if result.scores else {}
+    if result.target.mode != "lexical" and counters.get(f"underfill_rate@{result.depth}"):
+        codes.add(Code.WRONG_COUNT.word)
+    return codes
 
 
 def _nothing_valid(artifact: Artifact) -> Iterator[Reason]:

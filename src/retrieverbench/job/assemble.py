@@ -119,8 +119,20 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         ),
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
+        late_failure=state.late_failure or _failed_probes(state, mode),
         notes=tuple(state.notes),
     )
+
+
+def _failed_probes(state: EntryState, mode: Mode) -> str | None:
+    """Canary and control searches that the backend did not answer."""
+    asked = {"canary": state.canaries.get(mode), "control": state.control.get(mode)}
+    told = [
+        f"{found.failed} {word} searches failed"
+        for word, found in asked.items()
+        if found and found.failed
+    ]
+    return "; ".join(told) or None
 
 
 def _interrupted(prepared: Prepared, state: EntryState, empty: TargetResult) -> TargetResult:

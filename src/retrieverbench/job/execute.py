@@ -16,7 +16,13 @@ from contextlib import (
 
 import anyio
 
-from retrieverbench.errors import BackendError, InputError, Interrupted, RetrieverBenchError
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    InputError,
+    Interrupted,
+    RetrieverBenchError,
+)
 from retrieverbench.job.assemble import assemble
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
@@ -27,7 +33,7 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedding, embed_set, open_embedding
 from retrieverbench.leaks import check_result
 from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed
-from retrieverbench.model import Artifact, CaseResult, Mode
+from retrieverbench.model import Artifact, CaseResult, Mode, Run
 from retrieverbench.run import (
     Engines,
     Opened,
@@ -156,6 +162,9 @@ async def _load(job: Job, state: EntryState) -> None:
     advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
     try:
         state.place = await load_place(state.opened, job.chunks, advance)
+    except InputError as error:  # what was wrong with the suite was said when it was opened
+        _fail(job, state, AdapterError(f"raised an InputError while loading: {error}"))
+        return
     except BackendError as error:
         _fail(job, state, error)
         return
@@ -184,7 +193,7 @@ async def _closing_quietly(
     finally:
         try:
             await opening.__aexit__(None, None, None)
-        except BackendError as error:
+        except RetrieverBenchError as error:
             state.notes.append(f"could not be removed afterwards: {one_line(error)}")
 
 
@@ -243,7 +252,7 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
                     run.target.label,
                     place.adapter.search,
                     state.queries[mode],
-                    None if mode == "lexical" else _expected(job),
+                    _expected(job, run),
                 )
             )
             owners.append((state, mode, run.target.label))
@@ -268,11 +277,16 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
                 state.timed[mode] = results[label]
 
 
-def _expected(job: Job) -> list[int]:
-    """Rows of a complete dense answer: k, or as many chunks as the tenant has."""
+def _expected(job: Job, run: Run) -> list[int]:
+    """Rows of a complete answer to each case: k, or as many chunks as the tenant has.
+
+    How many chunks match words only the backend knows; there it is what it returned in the
+    quality pass.
+    """
+    if run.target.mode == "lexical":
+        return [len(result.hits) for result in run.results]
     counts = job.prepared.chunks_per_tenant
-    depth = job.prepared.suite.depth
-    return [min(depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
+    return [min(run.depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
 
 
 async def _describe_again(state: EntryState) -> None:
@@ -281,8 +295,8 @@ async def _describe_again(state: EntryState) -> None:
         return
     try:
         state.after = await place.describe()
-    except BackendError as error:
-        state.notes.append(f"could not be described after the run: {one_line(error)}")
+    except RetrieverBenchError as error:
+        state.late_failure = f"could not be described after the run: {one_line(error)}"
 
 
 async def _leaks(job: Job, state: EntryState) -> None:
@@ -293,6 +307,7 @@ async def _leaks(job: Job, state: EntryState) -> None:
         await check_leaks(job, state, place)
     except RetrieverBenchError as error:  # nothing here may lose what was measured before
         state.probes_stopped = f"leak probes stopped: {one_line(error)}"
+        state.late_failure = state.late_failure or state.probes_stopped
 
 
 def _fail(job: Job, state: EntryState, error: BackendError) -> None:

@@ -35,6 +35,7 @@ class EntryState:
     canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
     control: dict[Mode, ControlResult] = field(default_factory=dict)
     probes_stopped: str | None = None
+    late_failure: str | None = None
     notes: list[str] = field(default_factory=list)
 
     @property

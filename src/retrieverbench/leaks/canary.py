@@ -19,7 +19,7 @@ from random import SystemRandom
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
-from retrieverbench.leaks.scan import strings_in
+from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
 from retrieverbench.run import BadAnswer, check_response, search_once
 
@@ -177,8 +177,8 @@ def _tokens_seen(
     Elsewhere the token that was asked for does not count: it may be an echo of the query.
     """
     hits = answer.hits if isinstance(answer, Response) and isinstance(answer.hits, list) else []
-    inside = [" ".join(strings_in(hit)) for hit in hits]
-    outside = " ".join([told, *strings_in(answer, leave_out=hits)])
+    inside = [plain_words(" ".join(strings_in(hit))) for hit in hits]
+    outside = plain_words(" ".join([told, *strings_in(answer, leave_out=hits)]))
     seen = []
     for canary in canaries:
         owner = canary.chunk.tenant

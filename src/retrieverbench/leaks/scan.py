@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
-DEEPEST = 8
-"""Answers are shallow; what is nested deeper than this would be a loop."""
+DEEPEST = 200
+"""Python's own limit on recursion is not far above; loops end by themselves."""
+
+_MARKUP = re.compile(r"<[^<>]*>")
 
 
-def strings_in(value: object, leave_out: object = None, depth: int = 0) -> Iterator[str]:
+def plain_words(text: str) -> str:
+    """Letters and digits alone, case folded, markup left out: how a token is looked for.
+
+    A highlighter puts marks inside a word, and an analyzer or template changes its case.
+    """
+    return "".join(c for c in _MARKUP.sub("", text).casefold() if c.isalnum())
+
+
+def strings_in(
+    value: object, leave_out: object = None, above: tuple[object, ...] = ()
+) -> Iterator[str]:
     """All texts of a value: keys, values, items and fields; not those of `leave_out`.
 
     Objects that are no plain data, such as a client that an answer refers to, are not part
     of the answer.
     """
-    if value is leave_out or depth > DEEPEST:
+    if value is leave_out or len(above) > DEEPEST or any(value is outer for outer in above):
         return
     if isinstance(value, str):
         yield value
@@ -23,7 +36,7 @@ def strings_in(value: object, leave_out: object = None, depth: int = 0) -> Itera
         yield value.decode("utf-8", "replace")
     else:
         for part in _parts(value):
-            yield from strings_in(part, leave_out, depth + 1)
+            yield from strings_in(part, leave_out, (*above, value))
 
 
 def _parts(value: object) -> Iterator[object]:

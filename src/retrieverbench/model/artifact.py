@@ -47,7 +47,8 @@ class TargetResult:
     When `failure` is set, `scores`, `timings` and `leaks` are None and `remedy` says what
     would make it run; nothing of such a target is ever shown as a number. `failure_kind`
     is `absent` when nothing here can answer (no client, no engine, no address) and `failed`
-    when a backend that should have answered did not.
+    when a backend that should have answered did not. `late_failure` is what failed after
+    the quality and timed passes, whose numbers stand.
     """
 
     target: Target
@@ -65,6 +66,7 @@ class TargetResult:
     scores: Scores | None = None
     timings: Timings | None = None
     leaks: LeakCheck | None = None
+    late_failure: str | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -226,7 +226,7 @@ def test_interrupted_run_never_passes_and_its_leaks_stay_leaks(ways: Ways) -> No
     ("errors", "code"),
     [
         ({}, 0),
-        ({"wrong_count": 3}, 0),
+        ({"wrong_count": 3}, 3),
         ({"timeout": 1}, 3),
         ({"bad_answer": 1, "wrong_count": 1}, 3),
         ({"tenant_violation": 1}, 4),
@@ -240,6 +240,27 @@ def test_failed_requests_of_the_timed_pass(
     assert verdict.exit_code == code
     if "timeout" in errors:
         assert any("timeout" in reason for reason in verdict.reasons)
+
+
+def test_underfill_that_the_quality_pass_showed_is_judged_by_its_rate(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    result = make_result(timings=timings(wrong_count=3))
+    assert result.scores is not None
+    counters = {**result.scores.counters, f"underfill_rate@{result.depth}": 0.5}
+    short = replace(result, scores=replace(result.scores, counters=counters))
+    assert judge(make_artifact(short), [], {}).exit_code == 0
+    lexical = replace(short, target=replace(short.target, mode="lexical"))
+    assert judge(make_artifact(lexical), [], {}).exit_code == 3
+
+
+def test_a_backend_that_fails_after_it_was_measured_is_a_failure(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    late = make_result(late_failure="30 canary searches failed")
+    verdict = judge(make_artifact(late), [], {}, inconclusive_leaks="warn")
+    assert verdict.exit_code == 3
+    assert "30 canary searches failed" in verdict.reasons[0]
 
 
 def test_settings_that_moved_void_the_run(

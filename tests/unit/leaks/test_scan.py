@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrieverbench.leaks.scan import strings_in
+import pytest
+
+from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.model import Hit, Response
 
 
@@ -35,3 +37,17 @@ def test_loops_end() -> None:
     loop: list[object] = ["x"]
     loop.append(loop)
     assert set(strings_in(loop)) == {"x"}
+
+
+def test_deep_answers_are_read_to_their_bottom() -> None:
+    deep: object = "bottom"
+    for _ in range(100):
+        deep = {"inner": [deep]} if _ % 2 else (deep,)
+    assert "bottom" in set(strings_in(deep))
+
+
+@pytest.mark.parametrize(
+    "text", ["C0FFEE12", "c0<em>ffee</em>12", "C0-FFEE-12", "note c0ffee12, kept", "c0\u200bffee12"]
+)
+def test_a_token_is_found_however_it_is_dressed(text: str) -> None:
+    assert "c0ffee12" in plain_words(text)
