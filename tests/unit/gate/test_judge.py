@@ -14,6 +14,7 @@ from retrieverbench.model import (
     Artifact,
     CaseResult,
     LeakFinding,
+    Mode,
     Rule,
     TargetResult,
     Timings,
@@ -249,7 +250,8 @@ def test_underfill_that_the_quality_pass_showed_is_judged_by_its_rate(
     assert result.scores is not None
     counters = {**result.scores.counters, f"underfill_rate@{result.depth}": 0.5}
     short = replace(result, scores=replace(result.scores, counters=counters))
-    for mode, code in (("dense", 0), ("lexical", 3)):
+    outcomes: list[tuple[Mode, int]] = [("dense", 0), ("lexical", 3)]
+    for mode, code in outcomes:
         asked = replace(short, target=replace(short.target, mode=mode))
         assert judge(make_artifact(asked), [], {}).exit_code == code
 
