@@ -31,7 +31,9 @@ from retrieverbench.run.suite_checks import suite_faults
 from retrieverbench.run.toml_lines import KeyPath, key_lines
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10", "Precision@5", "Hit@5", "MRR")
-Positive = Annotated[int, Ge(1)]
+DAY = 86_400.0
+Workers = Annotated[int, Ge(1), Le(1_000)]
+Seconds = Annotated[float, Gt(0), Le(DAY)]
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,11 @@ class Timing:
     """
 
     enabled: bool = True
-    concurrency: Positive = 4
-    rounds: Positive = 4
-    requests: Positive = 200
-    warmup: Annotated[int, Ge(0)] = 8
-    seconds: Annotated[float, Gt(0)] = 20.0
+    concurrency: Workers = 4
+    rounds: Annotated[int, Ge(1), Le(1_000)] = 4
+    requests: Annotated[int, Ge(1), Le(1_000_000)] = 200
+    warmup: Annotated[int, Ge(0), Le(10_000)] = 8
+    seconds: Seconds = 20.0
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,9 @@ class Suite:
     rules: tuple[RuleEntry, ...] = ()
     vectors: str = ""
     metrics: tuple[str, ...] = DEFAULT_METRICS
-    depth: Positive = 10
-    concurrency: Positive = 4
-    timeout: Annotated[float, Gt(0)] = 30.0
+    depth: Annotated[int, Ge(1), Le(10_000)] = 10
+    concurrency: Workers = 4
+    timeout: Seconds = 30.0
     seed: Annotated[int, Ge(0)] = 0
     select: Mapping[str, str] = field(default_factory=dict)
     results: str = "results"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from retrieverbench.engines import engine_names
@@ -15,12 +15,16 @@ from retrieverbench.run.endpoint import split_credentials
 if TYPE_CHECKING:
     from retrieverbench.run.suite import Suite, TargetEntry
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def suite_faults(suite: Suite) -> Iterator[str]:
-    """One line per fault: `file:line: field: what is wrong; what to do`."""
+def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterator[str]:
+    """One line per fault: `file:line: field: what is wrong; what to do`.
+
+    `added` says of targets that stand in no file, by number, what to call them instead.
+    """
+    outside = added or {}
     if not suite.targets:
         yield f"{suite.path}:1: targets: none given; add a [[targets]] entry"
     if not _NAME.fullmatch(suite.name):
@@ -29,19 +33,22 @@ def suite_faults(suite: Suite) -> Iterator[str]:
     seen: dict[tuple[str, str], int] = {}
     for number, target in enumerate(suite.targets):
         for key, text in _target_faults(target):
-            yield f"{_place(suite, 'targets', number, *key.split('.'))}: {text}"
+            place = outside.get(number) or _place(suite, "targets", number, *key.split("."))
+            yield f"{place}: {text}"
         first = seen.setdefault((target.name, target.layout), number)
         if first != number:
+            place = outside.get(number) or _place(suite, "targets", number, "name")
             yield (
-                f"{_place(suite, 'targets', number, 'name')}: {target.name!r} with layout "
-                f"{target.layout!r} is already used by targets.{first}; "
+                f"{place}: {target.name!r} with layout "
+                f"{target.layout!r} is already used by "
+                f"{outside.get(first, f'targets.{first}')}; "
                 "give each entry a name of its own"
             )
 
 
 _NAME_RULE = (
-    "cannot name files and rules; use letters, digits, '.', '_' and '-', beginning with "
-    "a letter or digit"
+    "cannot name files and rules; use at most 100 of the letters A to Z, digits, '.', '_' "
+    "and '-', beginning with a letter or digit"
 )
 
 

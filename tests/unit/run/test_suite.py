@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from retrieverbench.errors import InputError
 from retrieverbench.run import Suite, load_suite
+from retrieverbench.run.suite_checks import suite_faults
 
 HEAD = 'golden = "g.jsonl"\ncorpus = "c.jsonl"\n'
 TARGET = '[[targets]]\nadapter = "memory"\n'
@@ -84,6 +86,17 @@ def test_rules_get_lines_and_names_of_their_own(tmp_path: Path) -> None:
         ('corpus = "c"\n' + TARGET, "1: golden: missing; this key is required"),
         ("golden = 3\ncorpus = 'c'\n" + TARGET, "1: golden: 3 is wrong; input should be"),
         (HEAD + "depth = 0\n" + TARGET, "3: depth: 0 is wrong; input should be greater"),
+        (HEAD + "depth = 10001\n" + TARGET, "3: depth: 10001 is wrong; input should be less"),
+        (HEAD + "concurrency = 1001\n" + TARGET, "3: concurrency: 1001 is wrong; input should"),
+        (HEAD + "timeout = 86401\n" + TARGET, "3: timeout: 86401 is wrong; input should be less"),
+        (HEAD + f"name = '{'n' * 101}'\n" + TARGET, "3: name: 'nnnnn"),
+        (HEAD + TARGET + f"name = '{'n' * 101}'\n", "5: targets.0.name: 'nnnnn"),
+        (HEAD + TARGET + "name = 'Größe'\n", "5: targets.0.name: 'Größe' cannot name files"),
+        (HEAD + TARGET + "[timing]\nrounds = 1001\n", "6: timing.rounds: 1001 is wrong"),
+        (HEAD + TARGET + "[timing]\nrequests = 1000001\n", "6: timing.requests: 1000001 is wr"),
+        (HEAD + TARGET + "[timing]\nwarmup = 10001\n", "6: timing.warmup: 10001 is wrong"),
+        (HEAD + TARGET + "[timing]\nconcurrency = 1001\n", "6: timing.concurrency: 1001 is wr"),
+        (HEAD + TARGET + "[timing]\nseconds = 86401\n", "6: timing.seconds: 86401 is wrong"),
         (HEAD + "depth = true\n" + TARGET, "3: depth: True is wrong"),
         (HEAD + "depth = 2.5\n" + TARGET, "3: depth: 2.5 is wrong"),
         (HEAD + "timeout = inf\n" + TARGET, "3: timeout: inf is not a finite number"),
@@ -183,3 +196,19 @@ def test_keys_that_are_refused_are_not_offered(tmp_path: Path) -> None:
     known = fault.partition("known: ")[2].split(", ")
     assert {"golden", "rules", "targets"} <= set(known)
     assert not {"lines", "path", "sha256"} & set(known)
+
+
+def test_targets_of_the_command_line_are_checked_under_their_own_name(tmp_path: Path) -> None:
+    suite = load(tmp_path, HEAD + TARGET)
+    same = replace(suite.targets[0])
+    wrong = replace(same, name="_Under")
+    both = replace(suite, targets=(*suite.targets, same, wrong, wrong))
+    found = list(suite_faults(both, {n: f"--adapter a{n}" for n in (1, 2, 3)}))
+    assert [fault.split(": ")[0] for fault in found] == [
+        "--adapter a1",
+        "--adapter a2",
+        "--adapter a3",
+        "--adapter a3",
+    ]
+    assert "'memory' with layout 'filter' is already used by targets.0" in found[0]
+    assert "already used by --adapter a2" in found[3]
