@@ -39,6 +39,19 @@ ENGINE = textwrap.dedent(
     time.sleep(600)
     """
 )
+# An engine that takes its time to stop, and says when it has begun to.
+SLOW = textwrap.dedent(
+    """
+    import pathlib, signal, time
+    def stop(*_):
+        pathlib.Path("stopping").touch()
+        time.sleep(1)
+        raise SystemExit
+    signal.signal(signal.SIGTERM, stop)
+    pathlib.Path("child.pid").write_text("0")
+    time.sleep(600)
+    """
+)
 PARENT = textwrap.dedent(
     """
     import anyio, json, sys
@@ -55,6 +68,14 @@ PARENT = textwrap.dedent(
                                   "supervisor": engine.supervisor.pid}), flush=True)
                 if sys.argv[2] == "crash":
                     raise RuntimeError("crash")
+                if sys.argv[2] == "slow removal":
+                    import shutil, time
+                    def remove(folder, **_):
+                        (folder / "owner.lock").unlink()
+                        print("removing", flush=True)
+                        time.sleep(600)
+                    shutil.rmtree = remove
+                    return
                 await anyio.sleep(600)
 
     anyio.run(main)
@@ -73,9 +94,11 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def start_parent() -> Iterator[Callable[..., tuple[subprocess.Popen[str], dict[str, str]]]]:
     started: list[subprocess.Popen[str]] = []
 
-    def start(how: str = "wait") -> tuple[subprocess.Popen[str], dict[str, str]]:
+    def start(
+        how: str = "wait", engine: str = ENGINE
+    ) -> tuple[subprocess.Popen[str], dict[str, str]]:
         parent = subprocess.Popen(
-            [sys.executable, "-c", PARENT, ENGINE, how],
+            [sys.executable, "-c", PARENT, engine, how],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -124,6 +147,41 @@ def test_nothing_outlives_the_parent(
     parent.wait(30)
 
     assert until(lambda: is_all_gone(told)), told
+
+
+def test_the_folder_goes_when_the_parent_is_killed_while_it_stops_the_engine(
+    start_parent: Callable[..., tuple[subprocess.Popen[str], dict[str, str]]],
+) -> None:
+    parent, told = start_parent(engine=SLOW)
+    parent.send_signal(signal.SIGINT)
+    assert until((Path(told["folder"]) / "stopping").exists)
+    parent.kill()
+    assert parent.wait(30) == -signal.SIGKILL
+
+    assert until(lambda: not Path(told["folder"]).exists())
+    assert until(lambda: not is_alive(int(told["engine"])))
+
+
+def test_the_folder_goes_when_the_parent_is_killed_while_it_removes_it(
+    start_parent: Callable[..., tuple[subprocess.Popen[str], dict[str, str]]],
+) -> None:
+    parent, told = start_parent("slow removal")
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "removing\n"
+    assert not is_alive(int(told["supervisor"]))
+    parent.kill()
+    parent.wait(30)
+
+    assert until(lambda: not Path(told["folder"]).exists())
+
+
+async def test_the_folder_stays_between_two_engines_in_it() -> None:
+    async with private_folder("test") as folder:
+        for _ in range(2):
+            async with running([["sleep", "600"]], folder=folder, name="test") as engine:
+                assert engine.ended is None
+            await anyio.sleep(0.2)
+            assert engine.log.is_file()
 
 
 def test_when_the_supervisor_is_killed_too_the_next_start_removes_the_folder(

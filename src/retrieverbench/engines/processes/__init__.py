@@ -5,9 +5,10 @@
             await wait_until_ready(process, probe, timeout=30)
 
 Every process runs under a small supervisor (`supervisor.py`) that holds a pipe to us. After
-kill -9 of this process the supervisor ends the engine and removes the folder; when the
-supervisor is killed as well, the kernel kills the engine (PR_SET_PDEATHSIG) and the folder
-is removed by the next `private_folder` of anyone with the same user.
+kill -9 of this process, also while it stops the engine or removes the folder, the supervisor
+ends the engine and removes the folder. When the supervisor is killed as well, the kernel
+kills the engine (PR_SET_PDEATHSIG) and the folder is removed by the next `private_folder` of
+anyone with the same user.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ async def running(
         "commands": [list(command) for command in commands],
         "name": name,
         "folder": str(folder),
+        "lock": str(folder / _LOCK),
         "log": str(log),
         "pid_file": str(folder / _PID_FILE),
         "env": None if env is None else dict(env),

@@ -4,13 +4,17 @@ Started by path with nothing but the standard library (`python -I -S supervisor.
 session of its own, so that Ctrl-C in the terminal does not reach it. The first line of
 standard input is the order, as JSON; then the parent holds the pipe open. The line `stop`
 ends the engine. The end of the pipe without it means that the parent was killed: then the
-parent's folder is removed too. Standard output tells one JSON object per event.
+parent's folder is removed too. When the parent lives on, a last process waits until the
+parent lets go of the folder's lock, and removes what the parent did not: it may be killed
+after `stop` as well, and in the middle of removing. Standard output tells one JSON object
+per event.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -53,6 +57,8 @@ def main() -> None:
     _kill_descendants()
     if reason == _PARENT_GONE:
         shutil.rmtree(order["folder"], ignore_errors=True)
+    else:
+        _remove_when_released(Path(order["folder"]), Path(order["lock"]))
     raise SystemExit(code)
 
 
@@ -113,6 +119,28 @@ def _kill_descendants() -> None:
         except ChildProcessError:
             return
         time.sleep(0.005)
+
+
+def _remove_when_released(folder: Path, lock: Path) -> None:
+    """In a process of its own: wait for the parent to end or to let go, then remove the folder.
+
+    The parent removes it before it lets go; then the path is gone or another folder's.
+    """
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # so its number is not used again
+        released = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return  # the parent has removed it already
+    if os.fork() != 0:
+        return
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):  # the parent waits for the end of some of them
+        os.dup2(nothing, standard)
+    fcntl.flock(released, fcntl.LOCK_EX)
+    with contextlib.suppress(OSError):
+        if os.path.samestat(os.fstat(held), folder.lstat()):
+            shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
 
 
 def _children() -> list[int]:
