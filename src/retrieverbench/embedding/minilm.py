@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
@@ -83,6 +84,9 @@ class MiniLM:
         return [vectors[i] for i in range(len(texts))]
 
     def _load(self) -> tuple[Any, Any]:
+        # Read once, while onnxruntime is loaded; its own function to disable comes too late.
+        # The environment all the same: a library must not phone home from an offline embedder.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251
         import onnxruntime
         from tokenizers import Tokenizer
 

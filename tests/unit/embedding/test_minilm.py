@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from array import array
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -89,6 +92,23 @@ async def test_the_loop_is_not_blocked(model: MiniLM) -> None:
         seen = ticks
         tasks.cancel_scope.cancel()
     assert seen > 10
+
+
+def test_embedding_leaves_no_file_of_the_runtime(tmp_path: Path) -> None:
+    """onnxruntime's telemetry keeps a device id and a queue of events in these folders."""
+    program = (
+        "import anyio\n"
+        "from retrieverbench.embedding import MiniLM\n"
+        "assert anyio.run(MiniLM().embed_documents, ['a text'])\n"
+    )
+    places = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME")}
+    for place in places.values():
+        Path(place).mkdir()
+    environment = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"}
+
+    subprocess.run([sys.executable, "-c", program], env=environment | places, check=True)
+
+    assert [path for path in tmp_path.rglob("*") if str(path) not in places.values()] == []
 
 
 async def test_no_texts_give_no_vectors(model: MiniLM) -> None:
