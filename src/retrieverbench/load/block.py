@@ -18,9 +18,10 @@ from time import perf_counter_ns
 
 import anyio
 
-from retrieverbench.errors import BackendError, Code
+from retrieverbench.errors import Code
 from retrieverbench.model import Query, Response
 from retrieverbench.run import BadAnswer, check_response
+from retrieverbench.run.guard import is_sound, is_stop
 
 RECORD = struct.Struct("<qqqii")
 NO_ROW = -2
@@ -144,14 +145,10 @@ async def _work(
         try:
             response = await search(query)
             code = 0
-        except asyncio.CancelledError:
-            if task.cancelling() and not swept[slot]:
+        except BaseException as error:  # an adapter may raise anything
+            if is_stop(error) and not swept[slot]:
                 raise
-            code = Code.BAD_ANSWER  # of the adapter's own making, unless it was swept
-        except BackendError as error:
-            code = error.code
-        except (Exception, SystemExit):  # noqa: BLE001 - an adapter may raise anything
-            code = Code.BAD_ANSWER
+            code = error.code if is_sound(error) else Code.BAD_ANSWER
         end = clock()
         deadlines[slot] = _NEVER
         if swept[slot]:
@@ -188,7 +185,7 @@ def _keep_answer(
             rows[len(ordinals)].pack_into(block.answers, number * plan.k * _ORDINAL, *ordinals)
         if response.server_ms is not None:  # type: ignore[union-attr]
             block.server_ms.append(float(response.server_ms))  # type: ignore[union-attr]
-    except Exception:  # noqa: BLE001 - an unknown uid, a row too many, or no answer at all
+    except BaseException:  # noqa: BLE001 - an unknown uid, a row too many, or no answer at all
         plain = False
     return code if plain else _keep_odd_answer(response, code, number, plan, block)
 
@@ -204,8 +201,6 @@ def _keep_odd_answer(
     except BadAnswer as error:
         uids = error.uids
         found = Code.WRONG_COUNT if len(uids) > plan.k else error.code
-    except Exception:  # noqa: BLE001 - an answer that raises when it is read
-        found = Code.BAD_ANSWER
     ordinals = [plan.ordinals.get(uid, UNKNOWN) for uid in uids[: plan.k]]
     block.unknown += [
         (number, rank, uid)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from retrieverbench.errors import AdapterError, Code
 from retrieverbench.model import Hit, Query, Response
+from retrieverbench.run.text import text_of
 
 
 class BadAnswer(AdapterError):
@@ -26,37 +27,66 @@ def check_response(response: object, query: Query) -> list[Hit]:
     """The hits, if the answer is one the protocol allows.
 
     Raises BadAnswer (`bad_answer`, `partial`) otherwise: not a Response, hits that are no
-    list, more than k of them, a uid that is not text, a score that is not a finite number.
+    list, more than k of them, a uid that is not text, a score that is not a finite number,
+    an object that raises when it is read. The hits are copies: nothing foreign is read again.
     Duplicates and scores out of order are counted by the metrics; foreign uids are the
     ledger's matter.
     """
+    try:
+        return _read(response, query.k)
+    except BadAnswer:
+        raise
+    except BaseException as error:
+        raise BadAnswer(
+            f"the answer raised {type(error).__name__} when it was read: {text_of(error)}", response
+        ) from error
+
+
+def _read(response: object, k: int) -> list[Hit]:
     if not isinstance(response, Response):
         raise BadAnswer(f"search returned {type(response).__name__}, not a Response", response)
     hits: object = response.hits
     if not isinstance(hits, list):
         raise BadAnswer(f"hits is {type(hits).__name__}, not a list", response)
-    if len(hits) > query.k:
-        raise BadAnswer(f"search returned {len(hits)} hits for k = {query.k}", response)
-    for rank, hit in enumerate(hits, start=1):
+    rows = list(hits)
+    if len(rows) > k:
+        raise BadAnswer(f"search returned {len(rows)} hits for k = {k}", response)
+    read = []
+    for rank, row in enumerate(rows, start=1):
+        # Read once: an object of a class of its own may answer otherwise the next time.
+        hit = Hit(row.uid, row.score, row.tenant, row.text) if isinstance(row, Hit) else row
         fault = _hit_fault(hit)
         if fault is not None:
             raise BadAnswer(f"hit {rank}: {fault}", response)
+        read.append(Hit(str.__str__(hit.uid), float(hit.score), hit.tenant, hit.text))
     if response.partial:
         raise BadAnswer(
             "the backend says that its answer is incomplete", response, code=Code.PARTIAL
         )
-    return hits
+    return read
 
 
 def readable_uids(answer: object) -> tuple[str, ...]:
     """The uids that can be read of an answer, however broken it is, as valid Unicode."""
-    hits = getattr(answer, "hits", answer)
-    if isinstance(hits, str) or not isinstance(hits, Sequence):
-        return ()
-    uids = (getattr(hit, "uid", None) for hit in hits)
-    return tuple(
-        uid.encode(errors="backslashreplace").decode() for uid in uids if isinstance(uid, str)
-    )
+    uids: list[str] = []
+    try:
+        hits = getattr(answer, "hits", answer)
+        if isinstance(hits, str) or not isinstance(hits, Sequence):
+            return ()
+        for hit in hits:
+            uids += _readable_uid(hit)
+    except BaseException:  # noqa: BLE001 - a foreign object may raise anything; the rest stays
+        return tuple(uids)
+    return tuple(uids)
+
+
+def _readable_uid(hit: object) -> list[str]:
+    """The uid in a list, an empty one where none can be read."""
+    try:
+        uid = getattr(hit, "uid", None)
+        return [uid.encode(errors="backslashreplace").decode()] if isinstance(uid, str) else []
+    except BaseException:  # noqa: BLE001 - a foreign object may raise anything
+        return []
 
 
 def _hit_fault(hit: object) -> str | None:

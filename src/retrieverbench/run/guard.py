@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import anyio
 
-from retrieverbench.errors import AdapterError, RetrieverBenchError, TimedOut
-from retrieverbench.run.text import hide_in, one_line
+from retrieverbench.errors import AdapterError, BackendError, Code, InputError, TimedOut
+from retrieverbench.run.text import hide, hide_in, one_line, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +29,66 @@ class Step:
         try:
             with anyio.move_on_after(self.seconds) as scope:
                 yield
-        except RetrieverBenchError as error:
-            hide_in(error, self.hidden)
-            raise
-        except asyncio.CancelledError as error:
-            if is_being_cancelled():
+        except BaseException as error:  # an adapter may raise anything
+            if is_stop(error):
                 raise
-            raise self._fault(error) from error
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter may raise anything
-            fault = self._fault(error)
-            fault.__cause__ = error
-            hide_in(fault, self.hidden)
-            raise fault from fault.__cause__
+            if not self._is_promised(error):
+                raise self._fault(error) from self._cause(error)
+            hide_in(error, self.hidden)
+            if self._shows(error):  # the class makes its text of more than its arguments
+                raise self._fault(error) from None
+            raise
         if scope.cancelled_caught:
             raise TimedOut(
                 f"adapter {self.adapter!r}: {self.word} did not end within {self.seconds:g} s; "
                 "raise the suite's timeout or see what the backend is doing"
             )
 
+    def _is_promised(self, error: BaseException) -> bool:
+        """Errors of a backend, and at the opening those of the user's options."""
+        return is_sound(error) or (
+            self.word == "open" and isinstance(error, InputError) and is_readable(error)
+        )
+
+    def _shows(self, error: BaseException) -> bool:
+        return hide(text_of(error), self.hidden) != text_of(error)
+
+    def _cause(self, error: BaseException) -> BaseException | None:
+        return None if self._shows(error) else error
+
     def _fault(self, error: BaseException) -> AdapterError:
         name = type(error).__name__
-        return AdapterError(
-            f"adapter {self.adapter!r}: {self.word} raised {name}: {one_line(error)}"
-        )
+        text = one_line(hide(text_of(error), self.hidden))
+        return AdapterError(f"adapter {self.adapter!r}: {self.word} raised {name}: {text}")
+
+
+def is_sound(error: BaseException) -> TypeGuard[BackendError]:
+    """Whether it is an error that the protocol promises, with a text and a code to be read."""
+    try:
+        code: object = error.code if isinstance(error, BackendError) else None
+    except BaseException:  # noqa: BLE001 - a class of the adapter's own may raise anything
+        return False
+    return isinstance(code, Code) and code is not Code.OK and is_readable(error)
+
+
+def is_readable(error: BaseException) -> bool:
+    """Whether its text can be read; a class of the adapter's own may raise instead."""
+    try:
+        str(error)
+    except BaseException:  # noqa: BLE001
+        return False
+    return True
+
+
+def is_stop(error: BaseException) -> bool:
+    """Whether an exception ends this task on purpose, and is not of the adapter's making.
+
+    A cancellation that somebody asked for, or the closing of a coroutine that no loop runs any
+    more. A KeyboardInterrupt is never one: the command takes the signal itself.
+    """
+    if isinstance(error, GeneratorExit):
+        return _current_task() is None
+    return isinstance(error, asyncio.CancelledError) and is_being_cancelled()
 
 
 def is_being_cancelled() -> bool:
@@ -59,5 +97,12 @@ def is_being_cancelled() -> bool:
     A client that cancels a task of its own and lets the exception out looks the same from
     above. Passing that on would end a worker, and its cases would be missing without a word.
     """
-    task = asyncio.current_task()
+    task = _current_task()
     return task is None or task.cancelling() > 0
+
+
+def _current_task() -> asyncio.Task[object] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop is running
+        return None

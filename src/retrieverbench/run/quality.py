@@ -13,8 +13,8 @@ from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
 from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
 from retrieverbench.run.checks import BadAnswer, check_response
-from retrieverbench.run.guard import is_being_cancelled
-from retrieverbench.run.text import hide, one_line
+from retrieverbench.run.guard import is_sound, is_stop
+from retrieverbench.run.text import hide, one_line, text_of
 
 GRACE_SECONDS = 1.0
 """How long after the deadline a search is still waited for, so that its error can say why."""
@@ -23,14 +23,17 @@ GRACE_SECONDS = 1.0
 def build_queries(
     cases: Sequence[GoldenCase], vectors: Mapping[str, array[float]], mode: Mode, depth: int
 ) -> list[Query]:
-    """One Query per case, in order; no vector in lexical mode."""
+    """One Query per case, in order; no vector in lexical mode.
+
+    Vectors are copies: an adapter that overwrites what it is given spoils no other target's.
+    """
     return [
         Query(
             text=case.query,
             tenant=case.tenant,
             k=depth,
             mode=mode,
-            vector=None if mode == "lexical" else vectors[case.id],
+            vector=None if mode == "lexical" else vectors[case.id][:],
         )
         for case in cases
     ]
@@ -79,7 +82,7 @@ async def _ask(
     try:
         hits = check_response(await search_once(adapter, query, timeout), query)
     except BackendError as error:
-        message = hide(one_line(error), hidden)
+        message = one_line(hide(text_of(error), hidden))
         refused = error.uids if isinstance(error, BadAnswer) else ()
         return CaseResult(case_id, "error", (), error.code.word, message, refused)
     return CaseResult(case_id, "ok", tuple((hit.uid, float(hit.score)) for hit in hits))
@@ -97,19 +100,17 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
             answer = await adapter.search(query)
             _check_in_time(answer, (perf_counter_ns() - start) / 1e9, timeout)
             return answer
-    except BackendError:
-        raise
     except TimeoutError as error:
-        raise TimedOut(f"search raised {type(error).__name__}: {error}") from error
-    except asyncio.CancelledError as error:
-        if is_being_cancelled():
-            raise
-        raise AdapterError("search was cancelled by the adapter or its client") from error
-    except (Exception, SystemExit) as error:
+        raise TimedOut(f"search raised {type(error).__name__}: {text_of(error)}") from error
+    except BaseException as error:
         # An adapter may raise anything, and it is the adapter's fault; its sys.exit(0)
         # would otherwise be this command's exit code.
+        if is_stop(error) or is_sound(error):
+            raise
+        if isinstance(error, asyncio.CancelledError):
+            raise AdapterError("search was cancelled by the adapter or its client") from error
         raise AdapterError(
-            f"search raised {type(error).__name__}: {error}", code=Code.BAD_ANSWER
+            f"search raised {type(error).__name__}: {text_of(error)}", code=Code.BAD_ANSWER
         ) from error
     raise TimedOut(f"no answer within {timeout:g} s")
 

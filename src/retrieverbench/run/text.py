@@ -6,13 +6,22 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from retrieverbench.adapter import Secret
+from retrieverbench.errors import InputError
 
 HIDDEN = "***"
 
 
+def text_of(error: BaseException | str) -> str:
+    """An error's whole text; a foreign class may raise when it is asked for it."""
+    try:
+        return "".join(str(error)) or type(error).__name__
+    except BaseException as second:  # noqa: BLE001 - a foreign class may raise anything
+        return f"(its text cannot be read: {type(second).__name__})"
+
+
 def one_line(error: BaseException | str, limit: int = 300) -> str:
     """An error's text in one printable line of at most `limit` characters."""
-    text = "".join(c if c.isprintable() else " " for c in str(error))
+    text = "".join(c if c.isprintable() else " " for c in text_of(error))
     return " ".join(text.split())[:limit] or type(error).__name__
 
 
@@ -24,7 +33,7 @@ def hidden_values(secrets: Mapping[str, Secret]) -> tuple[str, ...]:
 def hide(text: str, hidden: Iterable[str]) -> str:
     """The text without any of the hidden values, as they are or percent-encoded."""
     for value in sorted(hidden, key=len, reverse=True):
-        for form in {value, quote(value, safe="")} - {""}:
+        for form in {value, quote(value, safe="", errors="backslashreplace")} - {""}:
             text = text.replace(form, HIDDEN)
     return text
 
@@ -33,9 +42,9 @@ def hide_in(error: BaseException, hidden: Iterable[str]) -> None:
     """Remove hidden values from an error's text; a cause that shows one is dropped."""
     values = tuple(hidden)
     error.args = tuple(hide(part, values) if isinstance(part, str) else part for part in error.args)
-    if hasattr(error, "faults"):
+    if isinstance(error, InputError):
         error.faults = tuple(hide(line, values) for line in error.faults)
     cause = error.__cause__
-    if cause is not None and hide(str(cause), values) != str(cause):
+    if cause is not None and hide(text_of(cause), values) != text_of(cause):
         error.__cause__ = None
         error.__suppress_context__ = True

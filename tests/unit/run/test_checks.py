@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -83,3 +84,61 @@ def test_refused_answers_keep_what_can_be_read() -> None:
 )
 def test_readable_uids(answer: object, uids: tuple[str, ...]) -> None:
     assert readable_uids(answer) == uids
+
+
+class Raising(Hit):
+    """A hit that is fetched when it is read, and cannot be."""
+
+    @property
+    def uid(self) -> str:
+        raise KeyboardInterrupt
+
+    @uid.setter
+    def uid(self, value: str) -> None:
+        """Accepted, as the constructor sets it."""
+
+
+class LazyResponse(Response):
+    @property
+    def partial(self) -> bool:
+        raise ValueError("lazy failure")
+
+    @partial.setter
+    def partial(self, value: bool) -> None:
+        """Accepted, as the constructor sets it."""
+
+
+class LazyList(list[Hit]):
+    def __iter__(self) -> Iterator[Hit]:
+        yield Hit("globex/9", 1.0)
+        raise ValueError("lazy list failed")
+
+
+class Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "uids"),
+    [
+        (Response([hit("globex/9"), Raising("a", 1.0)]), "raised KeyboardInterrupt", ("globex/9",)),
+        (LazyResponse([hit("globex/9")]), "raised ValueError.*lazy failure", ("globex/9",)),
+        (Response(LazyList([hit(), hit()])), "ValueError.*lazy list failed", ("globex/9",)),
+        (Response([hit("globex/9", Mute())]), "raised RuntimeError.*no repr", ("globex/9",)),
+    ],
+    ids=["hit", "response", "list", "score"],
+)
+def test_answers_that_raise_when_read_are_bad_answers(
+    answer: object, text: str, uids: tuple[str, ...]
+) -> None:
+    with pytest.raises(BadAnswer, match=text) as caught:
+        check_response(answer, QUERY)
+    assert caught.value.uids == uids
+
+
+def test_hits_changed_later_change_nothing() -> None:
+    given = hit()
+    checked = check_response(Response([given]), QUERY)
+    given.uid = "globex/9"
+    assert checked == [hit()]

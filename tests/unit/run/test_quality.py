@@ -183,3 +183,48 @@ async def test_a_late_answer_is_a_timeout_and_its_uids_are_kept() -> None:
         ("error", "timeout", ("globex/1",))
     }
     assert all("the timeout is 0.01 s" in (r.message or "") for r in run.results)
+
+
+class Panic(BaseException):
+    """What an extension written in Rust raises is no Exception either."""
+
+
+class MuteRefused(Refused):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Numbered(Refused):
+    code = 401  # type: ignore[assignment]  # what an adapter's author might write
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Panic("boom"),
+        BaseExceptionGroup("several", [Panic("boom")]),
+        GeneratorExit(),
+        KeyboardInterrupt(),
+        MuteRefused("x"),
+        Numbered("x"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_foreign_exceptions_are_bad_answers(error: BaseException) -> None:
+    run = await ask(lambda _q: error)
+    assert {(r.status, r.code) for r in run.results} == {("error", "bad_answer")}
+    assert all(f"search raised {type(error).__name__}" in (r.message or "") for r in run.results)
+
+
+async def test_a_secret_cut_in_half_by_the_limit_is_hidden() -> None:
+    run = await ask(lambda _q: Refused("x" * 296 + "hunter2"), hidden=["hunter2"])
+    assert "hunt" not in (run.results[0].message or "")
+
+
+def test_overwritten_vectors_spoil_no_other_query() -> None:
+    vectors = {case.id: array("f", [1.0]) for case in CASES}
+    for query in build_queries(CASES, vectors, "dense", 3):
+        assert query.vector is not None
+        query.vector[0] = 7.0
+    others = build_queries(CASES, vectors, "dense", 3)
+    assert [q.vector for q in others] == [array("f", [1.0])] * len(CASES)

@@ -6,7 +6,7 @@ import pytest
 
 from retrieverbench.adapter import Secret
 from retrieverbench.errors import BackendError, InputError
-from retrieverbench.run.text import hidden_values, hide, hide_in, one_line
+from retrieverbench.run.text import hidden_values, hide, hide_in, one_line, text_of
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_hide_in_keeps_a_harmless_cause() -> None:
     cause = error.__cause__ = ValueError("nothing here")
     hide_in(error, ["hunter2"])
     assert error.__cause__ is cause
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_error_that_cannot_be_read_has_a_text_of_ours() -> None:
+    assert text_of(Mute()) == one_line(Mute()) == "(its text cannot be read: RuntimeError)"
+    error = BackendError("x")
+    error.__cause__ = Mute()
+    hide_in(error, ["hunter2"])
+    assert str(error) == "x"
+
+
+def test_a_secret_that_is_no_unicode_is_hidden_too() -> None:
+    assert hide("key a\ud800b", ["a\ud800b"]) == "key ***"
