@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -154,6 +155,37 @@ async def test_a_launcher_that_does_not_compile_says_why(tmp_path: Path) -> None
     broken = jars.Jars([], tmp_path / "absent.jar")
     with pytest.raises(BackendError, match=r"absent\.jar"):
         await jars.compile_launcher(wheel.command, broken, tmp_path)
+
+
+async def test_a_damaged_launcher_is_compiled_anew(tmp_path: Path) -> None:
+    """The same folder afterwards, with the same classes; a whole one is left as it is."""
+    wheel = await jvm.find(None)
+    fetched = await jars.fetch_jars(await engine.fetch())
+    classes = await jars.compile_launcher(wheel.command, fetched, tmp_path)
+    whole = _classes(classes)
+    for damage in (_delete, _empty, _replace_folder):
+        damage(classes, min(whole))
+        assert await jars.compile_launcher(wheel.command, fetched, tmp_path) == classes
+        assert _classes(classes) == whole
+    no_java = tmp_path / "absent"
+    assert await jars.compile_launcher(no_java, fetched, tmp_path) == classes
+
+
+def _delete(classes: Path, name: str) -> None:
+    (classes / name).unlink()
+
+
+def _empty(classes: Path, name: str) -> None:
+    (classes / name).write_bytes(b"")
+
+
+def _replace_folder(classes: Path, _: str) -> None:
+    shutil.rmtree(classes)
+    classes.touch()
+
+
+def _classes(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.class")}
 
 
 def test_every_jar_is_pinned() -> None:
