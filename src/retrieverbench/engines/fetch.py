@@ -152,6 +152,11 @@ def _fetch_one(
 ) -> None:
     """In a worker thread: fetch, check, put in place; a second try after any failure."""
     partial_file = folder / f"{artifact.file_name}.partial"
+    for path in (folder / artifact.file_name, partial_file):
+        if path.is_dir():
+            raise BackendError(
+                f"{path} is a folder where the file of {artifact.coordinate} belongs; remove it"
+            )
     try:
         for last in (False, True):
             try:

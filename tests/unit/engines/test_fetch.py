@@ -185,6 +185,20 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "file") in str(caught.value)
 
 
+@pytest.mark.parametrize("suffix", ["", ".partial"])
+async def test_a_folder_in_place_of_a_file_is_named(
+    repository: Repository, tmp_path: Path, suffix: str
+) -> None:
+    pin = repository.add("a", b"content")
+    wrong = tmp_path / (pin.file_name + suffix)
+    wrong.mkdir()
+    with pytest.raises(
+        BackendError, match=r"is a folder where .*org\.example:a.*remove it"
+    ) as caught:
+        await fetch([pin], tmp_path, repository=repository.url)
+    assert str(wrong) in str(caught.value)
+
+
 async def test_cancelling_leaves_no_partial_file(repository: Repository, tmp_path: Path) -> None:
     """And frees the lock, so that the next call can go on."""
     pin = repository.add("a", b"a" * 600_000)
