@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
 
 import anyio
@@ -15,12 +14,12 @@ import anyio
 from retrieverbench.adapter import OWN_PREFIX, Adapter, Description, Settings, Writable
 from retrieverbench.errors import AdapterError, BackendError
 from retrieverbench.model import Chunk, Fidelity
-from retrieverbench.options import nearest
 from retrieverbench.run.connect import Connection
+from retrieverbench.run.description import checked_description
 from retrieverbench.run.guard import Step
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
-from retrieverbench.run.text import hidden_values
+from retrieverbench.run.text import hidden_values, hide
 
 PUT_BATCH = 500
 CLOSE_SECONDS = 20.0
@@ -153,7 +152,8 @@ async def load_place(
         put, settle = opened.step("put", STEP_TIMEOUTS), opened.step("settle", SETTLE_TIMEOUTS)
         seconds = await _put(opened.adapter, chunks, put, settle, on_put)
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
-    differing = count_differences(description, chunks)
+    hidden = hidden_values(opened.settings.secrets)
+    differing = hide(count_differences(description, chunks), hidden)
     if seconds is None and not description.chunks:
         differing = ""
     if seconds is not None and differing:
@@ -204,7 +204,7 @@ async def _put(
         raise AdapterError(f"adapter {put.adapter!r} claims 'put' and lacks put or settle")
     start = perf_counter_ns()
     for first in range(0, len(chunks), PUT_BATCH):
-        batch = chunks[first : first + PUT_BATCH]
+        batch = [_copy(chunk) for chunk in chunks[first : first + PUT_BATCH]]
         with put.guarded():
             await adapter.put(batch)
         on_put(first + len(batch))
@@ -214,36 +214,17 @@ async def _put(
     return (sent - start) / 1e9, (perf_counter_ns() - sent) / 1e9
 
 
+def _copy(chunk: Chunk) -> Chunk:
+    """An adapter that overwrites what it is given spoils no other target's chunks."""
+    vector = None if chunk.vector is None else chunk.vector[:]
+    return replace(chunk, vector=vector, metadata=dict(chunk.metadata))
+
+
 async def _describe(adapter: Adapter, step: Step) -> Description:
-    """The description, if it is one that an artifact can hold."""
+    """A checked copy of the description, without hidden values."""
     with step.guarded():
         found: object = await adapter.describe()
-    if not isinstance(found, Description):
-        raise AdapterError(
-            f"adapter {step.adapter!r}: describe returned {type(found).__name__}, not a Description"
-        )
-    for word in ("server", "server_version", "client", "client_version"):
-        if not isinstance(getattr(found, word), str):
-            raise AdapterError(f"adapter {step.adapter!r}: describe: {word} is not text")
-    if found.fidelity not in {None, *_WEAKNESS}:
-        raise AdapterError(
-            f"adapter {step.adapter!r}: describe: fidelity: {found.fidelity!r:.80} is unknown; "
-            f"{nearest(str(found.fidelity), _WEAKNESS)}"
-        )
-    try:
-        json.dumps(dict(found.settings), allow_nan=False)
-        counts = dict(found.chunks)
-    except (TypeError, ValueError) as error:
-        raise AdapterError(
-            f"adapter {step.adapter!r}: describe: settings hold what JSON cannot: {error}"
-        ) from error
-    for tenant, count in counts.items():
-        if not isinstance(tenant, str) or not isinstance(count, int):
-            raise AdapterError(
-                f"adapter {step.adapter!r}: describe: chunks: {tenant!r:.80}: {count!r:.80}; "
-                "it maps a tenant's text to a whole number"
-            )
-    return found
+    return checked_description(found, step.adapter, step.hidden)
 
 
 def count_differences(description: Description, chunks: Sequence[Chunk]) -> str:

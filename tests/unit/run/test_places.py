@@ -130,28 +130,22 @@ async def test_tenants_counted_as_0_are_no_difference(one_method: Make, clean: A
         pass
 
 
-@pytest.mark.parametrize(
-    ("description", "text"),
-    [
-        (None, "describe returned NoneType, not a Description"),
-        (Description("s", "1", "c", "1", {"a": object()}, {}), "settings hold what JSON cannot"),
-        (Description("s", "1", "c", "1", {"a": float("nan")}, {}), "settings hold what JSON"),
-        (Description("s", "1", "c", "1", None, {}), "settings hold"),  # type: ignore[arg-type]
-        (Description("s", "1", "c", "1", {}, None), "settings hold"),  # type: ignore[arg-type]
-        (Description("s", "1", "c", "1", {}, {TenantId("a"): 1}), "maps a tenant's text"),  # type: ignore[dict-item]
-        (Description("s", "1", "c", "1", {}, {"a": "1"}), "whole number"),  # type: ignore[dict-item]
-        (Description(9, "1", "c", "1", {}, {}), "server is not text"),  # type: ignore[arg-type]
-    ],
-)
-async def test_description_that_no_artifact_can_hold(
-    one_method: Make, description: Any, text: str
+async def test_a_description_is_checked_copied_and_shows_no_secret(
+    one_method: Make, clean: Any
 ) -> None:
-    async def describe(self: object) -> Any:
-        return description
+    settings: dict[str, object] = {"key": SECRET, "probes": 1}
 
-    with pytest.raises(AdapterError, match=text):
-        async with opening(one_method(describe=describe), []):
-            pytest.fail("was opened")
+    async def describe(self: Any) -> Description:
+        found: Description = await clean.describe(self)
+        return replace(found, settings=settings)
+
+    async with opening(one_method(describe=describe)) as place:
+        settings["probes"] = 2
+        assert place.description.settings == {"key": "***", "probes": 1}
+        assert (await place.describe()).settings == {"key": "***", "probes": 2}
+        settings["probes"] = object()
+        with pytest.raises(AdapterError, match="describe: settings: JSON cannot hold object"):
+            await place.describe()
 
 
 @pytest.mark.parametrize("step", ["open", "put", "settle", "describe", "close"])
@@ -163,6 +157,8 @@ async def test_description_that_no_artifact_can_hold(
         (SystemExit(0), AdapterError),
         (TimeoutError(), AdapterError),
         (asyncio.CancelledError(), AdapterError),
+        (KeyboardInterrupt(), AdapterError),
+        (BaseExceptionGroup("several", [KeyboardInterrupt()]), AdapterError),
         (Refused(f"bad password {SECRET}"), Refused),
     ],
 )
@@ -310,7 +306,25 @@ def test_capabilities_that_are_not_claimed(clean: Any) -> None:
     ]
 
 
-async def test_vectors_are_passed_on_untouched(clean: Any) -> None:
+async def test_vectors_are_passed_on_as_they_are(clean: Any) -> None:
     chunk = Chunk("d", TenantId("acme"), "t", vector=array("f", [1.0, 0.0]))
     async with opening(clean, [chunk]):
-        assert made(clean).chunks["acme/d"] is chunk
+        assert made(clean).chunks["acme/d"] == chunk
+
+
+async def test_chunks_overwritten_by_one_target_reach_others_unharmed(
+    one_method: Make, clean: Any
+) -> None:
+    async def overwrite(self: Any, chunks: Sequence[Chunk]) -> None:
+        for chunk in chunks:
+            assert chunk.vector is not None
+            chunk.vector[0] = 9.0
+            object.__setattr__(chunk, "text", "spoilt")
+        await clean.put(self, chunks)
+
+    given = [Chunk("d", TenantId("acme"), "text", vector=array("f", [1.0, 0.0]))]
+    async with opening(one_method(put=overwrite), given) as place:
+        await place.add(given)
+    async with opening(clean, given):
+        stored = made(clean).chunks["acme/d"]
+    assert (stored.vector, stored.text) == (array("f", [1.0, 0.0]), "text")
