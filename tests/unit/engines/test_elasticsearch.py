@@ -118,6 +118,14 @@ async def test_unknown_options_are_refused() -> None:
             pass
 
 
+@pytest.mark.parametrize("option", ["cache", "repository"])
+async def test_an_option_of_fetching_that_is_no_text_is_refused(option: str) -> None:
+    """A suite's options reach `fetch` before they reach `start`, and unchecked."""
+    options: dict[str, Any] = {option: 1}
+    with pytest.raises(InputError, match=rf"engine elasticsearch: options: {option}: 1 is wrong"):
+        await engine.fetch(**options)
+
+
 @pytest.mark.parametrize(
     ("version", "words"), [("17.0.15", "not a Java of at least 21"), ("no", "no")]
 )

@@ -29,6 +29,7 @@ __all__ = ["FIDELITY", "Options", "fetch", "missing", "start"]
 FIDELITY: Fidelity = "engine"
 
 _EXTRA = "run: pip install 'retrieverbench[engines]'"
+_WHERE = "engine elasticsearch: options"
 _LACKS = (
     "licensed features (server-side RRF and linear retrievers, security, machine learning)",
     "scripts (painless, expressions)",
@@ -80,12 +81,15 @@ async def fetch(
 ) -> Path:
     """Fetch every jar that `start` needs, so that it needs no network; return their folder.
 
-    Raises Unavailable or BackendError naming file, coordinate, folder and remedy.
+    Raises InputError for an option that is no text, otherwise Unavailable or BackendError
+    naming file, coordinate, folder and remedy.
     """
     from retrieverbench.engines.elasticsearch import jars
 
-    folder = cache_folder(cache)
-    await jars.fetch_jars(folder, repository=repository, on_progress=on_progress)
+    given = {"cache": str(cache) if isinstance(cache, Path) else cache, "repository": repository}
+    chosen = parse_options(Options, given, _WHERE)
+    folder = cache_folder(chosen.cache)
+    await jars.fetch_jars(folder, repository=chosen.repository, on_progress=on_progress)
     return folder
 
 
@@ -99,7 +103,7 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
     from retrieverbench.engines import processes
     from retrieverbench.engines.elasticsearch import jars, jvm, node
 
-    chosen = parse_options(Options, options, "engine elasticsearch: options")
+    chosen = parse_options(Options, options, _WHERE)
     java = await jvm.find(chosen.java_home)
     folder = cache_folder(chosen.cache)
     fetched = await jars.fetch_jars(folder, repository=chosen.repository)
