@@ -218,8 +218,17 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
         properties=tuple(sorted(before.properties)),
         unchecked=before.unchecked,
         engine=place.connection.engine,
-        settings_changed=_changes(before.settings, after.settings) if after else None,
+        settings_changed=_changes(_state_of(before), _state_of(after)) if after else None,
     )
+
+
+def _state_of(description: Description) -> dict[str, object]:
+    """What must be the same before and after: settings, version, and the chunks per tenant."""
+    return {
+        **description.settings,
+        "server version": description.server_version,
+        **{f"chunks of {tenant!r}": count for tenant, count in description.chunks.items() if count},
+    }
 
 
 def _changes(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
