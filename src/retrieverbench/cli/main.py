@@ -17,6 +17,7 @@ from retrieverbench.cli.baseline import baseline
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
 from retrieverbench.cli.lists import adapters, engine, engines
+from retrieverbench.cli.output import close_streams, open_streams, tell, unbroken
 from retrieverbench.cli.run import run
 from retrieverbench.cli.score import score
 from retrieverbench.errors import InputError, RetrieverBenchError
@@ -45,7 +46,10 @@ for part in (run, score, golden, adapters, engines, engine, init, baseline):
 
 def main() -> None:
     """Run the command and exit; the only place that does."""
-    sys.exit(_exit_code())
+    open_streams()
+    code = _exit_code()
+    close_streams()
+    sys.exit(code)
 
 
 def _exit_code() -> int:
@@ -55,24 +59,25 @@ def _exit_code() -> int:
     try:
         result = command.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with unbroken(sys.stderr):
+            error.show()
         return InputError.exit_code
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        return _quiet_pipe()
+    except (BrokenPipeError, SystemExit):
+        # Click exits by itself when the reader of our output went away, as `head` does: not
+        # an error of anybody. A run never comes here: it ends with what it found.
+        return 0
     except RetrieverBenchError as error:
-        if debug:
-            traceback.print_exc()
-        _show(error)
+        with unbroken(sys.stderr):
+            if debug:
+                traceback.print_exc()
+            _show(error)
         return error.exit_code
     except Exception:  # noqa: BLE001 - the edge: a crash of ours must not read as a regression
-        traceback.print_exc()
-        click.echo(
-            "error: this is a defect of retrieverbench; nothing valid was measured", err=True
-        )
+        with unbroken(sys.stderr):
+            traceback.print_exc()
+        tell("error: this is a defect of retrieverbench; nothing valid was measured")
         return CRASH
     return result if isinstance(result, int) else 0
 
@@ -93,11 +98,3 @@ def _adds_words(cause: BaseException, error: BaseException) -> bool:
     if isinstance(cause, OSError) and cause.strerror:
         text = f"{cause.strerror} {cause.filename or ''}"
     return not set(_WORD.findall(text.lower())) <= set(_WORD.findall(str(error).lower()))
-
-
-def _quiet_pipe() -> int:
-    """The reader of our output went away, as `head` does: not an error of anybody."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

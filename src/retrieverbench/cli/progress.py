@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-import click
+from retrieverbench.cli.output import tell, unbroken
 
 if TYPE_CHECKING:
     import rich.progress
@@ -44,8 +45,13 @@ def show_progress(*, plain: bool) -> Iterator[Progress]:
         refresh_per_second=2,
         transient=True,
     )
-    with bars:
+    with unbroken(sys.stderr):
+        bars.start()
+    try:
         yield Bars(bars)
+    finally:
+        with unbroken(sys.stderr):
+            bars.stop()
 
 
 class Lines:
@@ -53,20 +59,20 @@ class Lines:
 
     def begin(self, what: str, total: int) -> Advance:
         """Write the step's name; report again only if it takes long."""
-        click.echo(f"{what} ({total})", err=True)
+        tell(f"{what} ({total})")
         last = perf_counter()
 
         def advance(done: int) -> None:
             nonlocal last
             if done < total and perf_counter() - last > PLAIN_SECONDS:
                 last = perf_counter()
-                click.echo(f"{what}: {done} of {total}", err=True)
+                tell(f"{what}: {done} of {total}")
 
         return advance
 
     def note(self, text: str) -> None:
         """Write the line."""
-        click.echo(text, err=True)
+        tell(text)
 
 
 class Bars:
@@ -77,15 +83,18 @@ class Bars:
 
     def begin(self, what: str, total: int) -> Advance:
         """Add a bar; it goes away when the step is complete."""
-        task = self._bars.add_task(what, total=total)
+        with unbroken(sys.stderr):
+            task = self._bars.add_task(what, total=total)
 
         def advance(done: int) -> None:
-            self._bars.update(task, completed=done)
-            if done >= total:
-                self._bars.remove_task(task) if task in self._bars.task_ids else None
+            with unbroken(sys.stderr):
+                self._bars.update(task, completed=done)
+                if done >= total:
+                    self._bars.remove_task(task) if task in self._bars.task_ids else None
 
         return advance
 
     def note(self, text: str) -> None:
         """Write the line above the bars."""
-        self._bars.console.print(text, markup=False, highlight=False)
+        with unbroken(sys.stderr):
+            self._bars.console.print(text, markup=False, highlight=False)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.cli.output import is_terminal, reason, tell, unbroken
 from retrieverbench.errors import InputError
 
 if TYPE_CHECKING:
     from retrieverbench.job import Prepared, Progress
-    from retrieverbench.model import Artifact, Baseline
-    from retrieverbench.run import Suite
+    from retrieverbench.model import Artifact
+    from retrieverbench.run import Suite, TargetEntry
 
 INTERRUPTED = 130
+NOTHING_KEPT = 5
 PIPE_WIDTH = 200
 
 
@@ -57,53 +59,75 @@ def run(
 
     Writes results/runs/<suite>/<time>-<id>.json and .md and prints the same tables.
     """
+    from retrieverbench.gate import judge
     from retrieverbench.job import prepare
     from retrieverbench.report import load_baselines
     from retrieverbench.run import load_suite
 
     suite = _with_options(load_suite(suite_file), extra, no_timing=no_timing)
-    folder = _writable(results or suite.resolve(suite.results))
+    folder = results or suite.resolve(suite.results)
+    _check_writable(folder, suite.name)
     prepared = prepare(suite, only=frozenset(only), required=frozenset(require))
-    baselines = load_baselines(folder / "baselines", suite.name, prepared.labels)
+    baselines, refusals = load_baselines(folder / "baselines", suite.name, prepared.labels)
     from retrieverbench.cli.progress import show_progress
 
-    with show_progress(plain=plain or not sys.stderr.isatty()) as progress:
+    with show_progress(plain=plain or not is_terminal(sys.stderr)) as progress:
         artifact = _measure(prepared, progress)
-    return _finish(prepared, artifact, baselines, folder)
+    verdict = judge(
+        artifact,
+        prepared.rules,
+        baselines,
+        inconclusive_leaks=suite.leaks.inconclusive,
+        refusals=refusals,
+    )
+    return _report(replace(artifact, verdict=verdict), verdict.exit_code, folder)
 
 
 def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
-    """The suite with what the command line adds and leaves out."""
-    from dataclasses import replace
+    """The suite with what the command line adds and leaves out; InputError where they clash."""
+    from retrieverbench.run.suite_checks import suite_faults
 
+    own = len(suite.targets)
+    suite = replace(suite, targets=(*suite.targets, *(_entry(word) for word in extra)))
+    words = {own + number: f"--adapter {word}" for number, word in enumerate(extra)}
+    faults = list(suite_faults(suite, words))
+    if faults:
+        raise InputError(*faults)
+    if no_timing:
+        suite = replace(suite, timing=replace(suite.timing, enabled=False))
+    return suite
+
+
+def _entry(word: str) -> TargetEntry:
+    """The target that `--adapter` adds: every mode that the class can do."""
     from retrieverbench.model import MODES
     from retrieverbench.run import TargetEntry, load_adapter
 
-    targets = suite.targets
-    for word in extra:
-        path, _, cls = word.rpartition(":")
-        absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
-        loaded = load_adapter(absolute)
-        modes = tuple(mode for mode in MODES if mode in loaded.cls.capabilities)
-        targets += (TargetEntry(adapter=absolute, name=cls.lower(), modes=modes),)
-    if no_timing:
-        suite = replace(suite, timing=replace(suite.timing, enabled=False))
-    return replace(suite, targets=targets)
+    path, _, cls = word.rpartition(":")
+    absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
+    capabilities = load_adapter(absolute).cls.capabilities
+    modes = tuple(mode for mode in MODES if mode in capabilities)
+    if not modes:
+        raise InputError(
+            f"--adapter {word}: no mode among its capabilities "
+            f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(MODES)}"
+        )
+    return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes)
 
 
-def _writable(folder: Path) -> Path:
-    """The results folder, made if need be; an InputError now rather than after the run."""
+def _check_writable(folder: Path, suite: str) -> None:
+    """An InputError now rather than after the run; nothing is made, for the input may be wrong."""
+    import tempfile
+
+    runs = folder / "runs" / suite
     try:
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
-        probe = folder / "runs" / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        there = next(path for path in (runs, *runs.parents) if os.path.lexists(path))
+        tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
         raise InputError(
             f"{folder}: results cannot be written here: {error.strerror}; "
             "name another folder with --results"
         ) from None
-    return folder
 
 
 def _measure(prepared: Prepared, progress: Progress) -> Artifact:
@@ -121,7 +145,11 @@ def _measure(prepared: Prepared, progress: Progress) -> Artifact:
         finally:
             watch.cancel()
 
-    return anyio.run(main)
+    try:
+        return anyio.run(main)
+    except (BrokenPipeError, SystemExit) as error:
+        # Of an adapter or an engine; `main` would take it for a reader of our output that left.
+        raise RuntimeError(f"the run was ended from inside by {error!r}") from error
 
 
 async def _watch_signals(interrupt: object, progress: Progress) -> None:
@@ -137,33 +165,37 @@ async def _watch_signals(interrupt: object, progress: Progress) -> None:
             progress.note("interrupted: closing what was opened; once more to end at once")
 
 
-def _finish(
-    prepared: Prepared, artifact: Artifact, baselines: Mapping[str, Baseline], folder: Path
-) -> int:
-    """Judge, write, print; the verdict's exit code."""
-    from dataclasses import replace
-
+def _report(artifact: Artifact, exit_code: int, folder: Path) -> int:
+    """Write and print what was judged; the exit code, which no fault of the output lowers."""
     from rich.console import Console
 
-    from retrieverbench.gate import judge
-    from retrieverbench.report import (
-        dump_artifact,
-        print_report,
-        render_markdown,
-        run_path,
-        write_whole,
-    )
+    from retrieverbench.report import print_report, run_path
 
-    verdict = judge(
-        artifact,
-        prepared.rules,
-        baselines,
-        inconclusive_leaks=prepared.suite.leaks.inconclusive,
-    )
-    artifact = replace(artifact, verdict=verdict)
     path = run_path(artifact, folder)
-    write_whole(path, dump_artifact(artifact))
-    write_whole(path.with_suffix(".md"), render_markdown(artifact).encode())
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    print_report(artifact, Console(width=width), path)
-    return verdict.exit_code
+    fault = _fault_of_keeping(artifact, path)
+    width = None if is_terminal(sys.stdout) else PIPE_WIDTH
+    with unbroken(sys.stdout):
+        print_report(artifact, Console(width=width), None if fault else path)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    if fault is None:
+        return exit_code
+    tell(f"error: {fault}")
+    if exit_code == 0:
+        tell(f"error: it passed, but nothing valid was kept: exit {NOTHING_KEPT}")
+        return NOTHING_KEPT
+    return exit_code
+
+
+def _fault_of_keeping(artifact: Artifact, path: Path) -> str | None:
+    """Write the artifact and its rendering; why that could not be done."""
+    from retrieverbench.report import dump_artifact, render_markdown, write_whole
+
+    try:
+        write_whole(path, dump_artifact(artifact))
+        write_whole(path.with_suffix(".md"), render_markdown(artifact).encode())
+    except InputError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a defect of ours does not unsay the verdict
+        return f"{path}: cannot be written: {type(error).__name__}: {reason(error)}"
+    return None

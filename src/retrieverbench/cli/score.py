@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.cli.output import reader_may_leave, tell
 from retrieverbench.errors import InputError, RetrieverBenchError
 
 if TYPE_CHECKING:
@@ -47,27 +48,30 @@ def score(run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as
     qrels = read_qrels(qrels_file, negative=negative)
     run = read_run(run_file)
     result = score_trec(run, qrels.grades, names, convention)
-    if as_json:
-        click.echo(json.dumps(_by_asked_name(result), sort_keys=True))
-    else:
-        for name in names:
-            canonical = result["asked"][name]
-            value = result["mean"][canonical]
-            click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
+    with reader_may_leave():
+        _print(result, names, as_json=as_json)
     for note in qrels.notes:
-        click.echo(f"warning: {note}", err=True)
+        tell(f"warning: {note}")
     is_valid = any(value is not None for value in result["mean"].values())
     if is_valid:
         missing = qrels.grades.keys() - run.keys()
         if missing:
-            click.echo(f"{run_file}: {_missing(result, missing, len(qrels.grades))}", err=True)
+            tell(f"{run_file}: {_missing(result, missing, len(qrels.grades))}")
         if unknown := len(run.keys() - qrels.grades.keys()):
-            click.echo(
-                f"{qrels_file}: {_queries(unknown)} of the run not judged; ignored", err=True
-            )
+            tell(f"{qrels_file}: {_queries(unknown)} of the run not judged; ignored")
         return 0
-    click.echo(f"error: nothing valid was measured: {_why_none(result)}", err=True)
+    tell(f"error: nothing valid was measured: {_why_none(result)}")
     return NOTHING_VALID
+
+
+def _print(result: TrecScores, names: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_by_asked_name(result), sort_keys=True))
+        return
+    for name in names:
+        canonical = result["asked"][name]
+        value = result["mean"][canonical]
+        click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
 
 
 def _missing(result: TrecScores, missing: Collection[str], judged: int) -> str:

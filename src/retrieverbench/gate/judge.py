@@ -34,6 +34,7 @@ def judge(
     baselines: Mapping[str, Baseline],
     *,
     inconclusive_leaks: Literal["stop", "warn"] = "stop",
+    refusals: Sequence[str] = (),
 ) -> Verdict:
     """Evaluate every rule on every target and choose the exit code.
 
@@ -41,11 +42,12 @@ def judge(
     baselines that cannot be used (2); a backend that failed or a required target that is
     absent (3); a rule that fails (1); nothing valid measured, or a clean result that is not
     proven (5); passed (0). The reasons name every kind that occurred. `baselines` are by
-    target label.
+    target label; `refusals` say which of them could not be read.
     """
     results = _evaluate_all(artifact, rules, baselines)
     found: list[Reason] = [
         *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
+        *((REFUSED, "refused", text) for text in refusals),
         *_of_rules(results),
         *_backend_failures(artifact),
         *_nothing_valid(artifact),

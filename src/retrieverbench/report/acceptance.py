@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from math import fsum
 
 from retrieverbench.gate import differences, leak_of
-from retrieverbench.model import Artifact, Baseline, TargetResult
+from retrieverbench.model import Artifact, Baseline, Scores, TargetResult
+from retrieverbench.run.suite_checks import is_name
 
+_AGAIN = "the artifact was altered, run the suite again"
+ROUNDING = 1e-9
+"""By so much a sum of fractions may exceed the 1 that it is."""
 LISTED = 10
 """Case ids that a line names before it only counts."""
 
 
 def objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterator[str]:
     """Everything that keeps a run from becoming a baseline, with what to do about it."""
+    yield from _altered(artifact)
     measured = [result for result in artifact.targets if result.scores is not None]
     if not measured:
         yield "nothing was measured; see the report for what would make it run"
@@ -32,6 +37,44 @@ def objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterat
     for result in measured:
         yield from _of_target(result, artifact)
     yield from _of_verdict(artifact, because)
+
+
+def _altered(artifact: Artifact) -> Iterator[str]:
+    """What no run writes: an artifact is a file that anybody may have edited."""
+    names = {"suite": artifact.suite, **{r.target.label: r.target.name for r in artifact.targets}}
+    for place, name in names.items():
+        if not is_name(name):
+            yield f"{place!r:.80}: {name!r:.80} is no name that a suite may have; {_AGAIN}"
+    labels = [result.target.label for result in artifact.targets]
+    for label in sorted({label for label in labels if labels.count(label) > 1}):
+        yield f"{label}: stands there twice; {_AGAIN}"
+    for result in artifact.targets:
+        if result.scores is not None:
+            if result.fidelity is None:
+                yield f"{result.target.label}: scores without a fidelity; {_AGAIN}"
+            for fault in _impossible(result.scores):
+                yield f"{result.target.label}: {fault}; {_AGAIN}"
+
+
+def _impossible(scores: Scores) -> Iterator[str]:
+    """Numbers that nothing computes."""
+    for place, value in _values(scores):
+        if not 0 <= value <= 1 + ROUNDING:
+            yield f"{place}: {value} is not between 0 and 1"
+    for name, number in scores.counters.items():
+        if number is not None and not math.isfinite(number):
+            yield f"{name}: {number} is not finite"
+
+
+def _values(scores: Scores) -> Iterator[tuple[str, float]]:
+    """Every mean and every case's value that there is, with its place."""
+    for metric, mean in scores.means.items():
+        if mean.value is not None:
+            yield f"mean {metric}", mean.value
+    for metric, by_case in scores.cases.items():
+        for case_id, case in by_case.items():
+            if case.value is not None:
+                yield f"{metric} of {case_id!r:.80}", case.value
 
 
 def _of_target(result: TargetResult, artifact: Artifact) -> Iterator[str]:
@@ -107,4 +150,4 @@ def _shown(mean: float | None) -> str:
 
 def _mean(baseline: Baseline, metric: str) -> float | None:
     values = [v for c in baseline.cases.values() if (v := c.values.get(metric)) is not None]
-    return fsum(values) / len(values) if values else None
+    return math.fsum(values) / len(values) if values else None

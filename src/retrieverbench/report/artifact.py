@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,7 +90,7 @@ def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
         raw = json.loads(data)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; name a .json file") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON: {error}; {remedy}") from None
     found = raw.get("schema") if isinstance(raw, dict) else None
     if type(found) is not int or found != schema:
@@ -115,7 +116,8 @@ def write_whole(path: Path, data: bytes) -> None:
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True) if partial.is_file() else None
+        with suppress(OSError):
+            partial.unlink()
         raise InputError(
             f"{path}: cannot be written: {error.strerror}; make room or name another folder"
         ) from None

@@ -27,7 +27,7 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
     outside = added or {}
     if not suite.targets:
         yield f"{suite.path}:1: targets: none given; add a [[targets]] entry"
-    if not _NAME.fullmatch(suite.name):
+    if not is_name(suite.name):
         yield f"{_place(suite, 'name')}: {suite.name!r:.80} {_NAME_RULE}"
     yield from _tenant_faults(suite)
     seen: dict[tuple[str, str], int] = {}
@@ -44,6 +44,11 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
                 f"{outside.get(first, f'targets.{first}')}; "
                 "give each entry a name of its own"
             )
+
+
+def is_name(text: str) -> bool:
+    """Whether a suite or a target may be called so: names become names of files."""
+    return _NAME.fullmatch(text) is not None
 
 
 _NAME_RULE = (
@@ -77,7 +82,7 @@ def _tenant_faults(suite: Suite) -> Iterator[str]:
 
 def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
     """The key and what is wrong with it. Nothing that may be a credential is shown."""
-    if not _NAME.fullmatch(target.name):
+    if not is_name(target.name):
         yield "name", f"{target.name!r:.80} {_NAME_RULE}"
     if not target.modes:
         yield "modes", "empty; name at least one of dense, lexical, hybrid"

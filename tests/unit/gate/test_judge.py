@@ -334,3 +334,9 @@ def test_implied_rules_are_told_from_those_of_the_suite(make_artifact: MakeArtif
         "counter duplicates": True,
         "must_pass": True,
     }
+
+
+def test_a_baseline_that_cannot_be_read_is_refused(make_artifact: MakeArtifact) -> None:
+    verdict = judge(make_artifact(), [], {}, refusals=["b.json: not valid JSON"])
+    assert (verdict.word, verdict.exit_code) == ("refused", 2)
+    assert verdict.reasons[0] == "refused: b.json: not valid JSON"

@@ -179,3 +179,16 @@ def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -
     with pytest.raises(InputError, match="cannot be written"):
         write_whole(blocked / "b.json", b"new")
     assert blocked.read_bytes() == b"old"
+
+
+def test_a_name_too_long_for_the_disk_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        write_whole(tmp_path / f"{'n' * 300}.json", b"x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_artifact_too_deep_to_read_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"schema": 1, "targets": ' + "[" * 100_000)
+    with pytest.raises(InputError, match="not valid JSON"):
+        read_artifact(path)

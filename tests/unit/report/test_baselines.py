@@ -36,7 +36,8 @@ def test_accepted_run_is_read_back_and_comparable(
     artifact = judged(make_artifact())
     lines = accept_baseline(artifact, tmp_path, because="first")
     assert lines == [f"{LABEL}: accepted", "  first baseline of this target"]
-    found = load_baselines(tmp_path, "small", [LABEL, "other/dense/filter"])
+    found, faults = load_baselines(tmp_path, "small", [LABEL, "other/dense/filter"])
+    assert faults == []
     assert list(found) == [LABEL]
     baseline = found[LABEL]
     assert differences(artifact.targets[0], artifact, baseline) == []
@@ -83,9 +84,20 @@ def test_altered_baseline_is_refused(
     raw = json.loads(path.read_text())
     change(raw)
     path.write_text(json.dumps(raw))
-    with pytest.raises(InputError, match=text) as caught:
-        load_baselines(tmp_path, "small", [LABEL])
-    assert str(caught.value).startswith(f"{path}: ")
+    found, (fault,) = load_baselines(tmp_path, "small", [LABEL])
+    assert found == {}
+    assert fault.startswith(f"{path}: ")
+    assert text in fault
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "\0", "9" * 5000])
+def test_a_file_that_is_no_json_is_a_fault_and_no_traceback(tmp_path: Path, text: str) -> None:
+    path = baseline_path(tmp_path, "small", LABEL)
+    path.parent.mkdir()
+    path.write_text(text)
+    found, (fault,) = load_baselines(tmp_path, "small", [LABEL])
+    assert found == {}
+    assert fault.startswith(f"{path}: ")
 
 
 def test_layout_of_the_file_is_free(make_artifact: MakeArtifact, tmp_path: Path) -> None:
@@ -247,3 +259,54 @@ def test_paths_of_targets_differ() -> None:
     paths = {baseline_path(Path("b"), "s", label) for label in labels}
     assert len(paths) == len(labels)
     assert Path("b/s/a-dense-filter.json") in paths
+
+
+@pytest.mark.parametrize("name", ["../up", "/tmp/up", "a/b", "..", "", "Größe", "n" * 101])
+def test_names_that_lead_elsewhere_are_refused(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "in" / "baselines"
+    folder.mkdir(parents=True)
+    of_suite = replace(judged(make_artifact()), suite=name)
+    assert "is no name that a suite may have" in " ".join(refused(of_suite, folder))
+    of_target = judged(make_artifact(make_result(name=name)))
+    assert "is no name that a suite may have" in " ".join(refused(of_target, folder))
+    assert list(tmp_path.rglob("*")) == [folder.parent, folder]
+
+
+def test_one_target_twice_is_refused(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path
+) -> None:
+    twice = judged(make_artifact(make_result(), make_result()))
+    assert f"{LABEL}: stands there twice" in " ".join(refused(twice, tmp_path))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1, 1.1])
+def test_numbers_that_nothing_computes_are_refused(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path, value: float
+) -> None:
+    good = make_result()
+    scores = good.scores
+    mean = replace(scores.means["ndcg@3"], value=value)
+    case = replace(scores.cases["ndcg@3"]["c1"], value=value)
+    in_cases = {**scores.cases, "ndcg@3": {**scores.cases["ndcg@3"], "c1": case}}
+    for altered, place in (
+        (replace(scores, means={**scores.means, "ndcg@3": mean}), "mean ndcg@3"),
+        (replace(scores, cases=in_cases), "ndcg@3 of 'c1'"),
+    ):
+        artifact = replace(judged(make_artifact(good)), targets=(replace(good, scores=altered),))
+        (fault,) = refused(artifact, tmp_path)
+        assert f"{LABEL}: {place}: {value} is not between 0 and 1" in fault
+
+
+def test_scores_without_a_fidelity_and_endless_counters_are_refused(
+    make_artifact: MakeArtifact, make_result: Any, tmp_path: Path
+) -> None:
+    assert "scores without a fidelity" in " ".join(
+        refused(judged(make_artifact(make_result(fidelity=None))), tmp_path)
+    )
+    good = make_result()
+    counters = {**good.scores.counters, "ties": float("nan")}
+    endless = replace(good, scores=replace(good.scores, counters=counters))
+    artifact = replace(judged(make_artifact(good)), targets=(endless,))
+    assert "ties: nan is not finite" in " ".join(refused(artifact, tmp_path))

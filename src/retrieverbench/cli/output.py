@@ -1,0 +1,82 @@
+"""Writing where the reader may be gone, the disk full or the stream closed.
+
+What a run found is decided before anything of it is written: a fault of the output is told
+where that is still possible, and never changes what was found.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+import click
+
+
+def open_streams() -> None:
+    """Let every text be written in every encoding, what it lacks as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def close_streams() -> None:
+    """Write what is buffered; without this Python itself ends with 120 where it cannot."""
+    for stream in (sys.stdout, sys.stderr):
+        with unbroken(stream):
+            if stream is not None:
+                stream.flush()
+
+
+@contextmanager
+def unbroken(stream: TextIO | None) -> Iterator[None]:
+    """A failure to write to `stream` ends what is inside and nothing else.
+
+    From then on the stream leads nowhere. On standard output any failure but a reader that
+    left, as `head` does, is told on standard error.
+    """
+    try:
+        yield
+    except (OSError, ValueError, SystemExit) as error:  # rich exits when its reader left
+        _silence(stream)
+        if stream is not sys.stderr and not isinstance(error, BrokenPipeError | SystemExit):
+            tell(f"error: standard output cannot be written: {reason(error)}")
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """As `head` does, which ends what is inside; any other fault of the output is raised."""
+    try:
+        yield
+    except BrokenPipeError:
+        _silence(sys.stdout)
+
+
+def tell(text: str) -> None:
+    """One line on standard error, if anybody can read it."""
+    with unbroken(sys.stderr):
+        click.echo(text, err=True)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody watches; a closed stream is None."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def reason(error: BaseException) -> str:
+    """The system's words for what went wrong, or the exception's own."""
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror or " ".join(str(error).split()) or type(error).__name__
+
+
+def _silence(stream: TextIO | None) -> None:
+    """What is buffered or still comes goes nowhere, so that flushing it cannot fail."""
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,146 @@
+"""What a run found ends it, whatever becomes of its output, its results and its baselines."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench_support import COMMAND, Bench
+
+MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
+
+LEAKING = """
+from retrieverbench.model import Hit, Response
+from retrieverbench_adapters.memory import Memory
+
+class Leaking(Memory):
+    async def search(self, query):
+        return Response([Hit("cedar/leave/annual#1", 1.0)])
+"""
+
+
+def leaking_suite(bench: Bench, more: str = "") -> Path:
+    (bench.folder / "leaking.py").write_text(LEAKING, encoding="utf-8")
+    return bench.suite('adapter = "./leaking.py:Leaking"\nmodes = ["lexical"]', more=more)
+
+
+def in_shell(bench: Bench, redirect: str, *arguments: str | Path) -> tuple[int, str]:
+    """The exit code of the command itself behind a redirection, and what stderr got."""
+    words = " ".join(f"'{word}'" for word in (COMMAND, *arguments))
+    done = subprocess.run(
+        ["bash", "-c", f"{words} {redirect}; exit ${{PIPESTATUS[0]}}"],
+        cwd=bench.folder, capture_output=True, text=True, check=False, timeout=150,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    ["| head -1", "| true", ">/dev/full", ">&-", "2>/dev/full", "2>&-", ">&- 2>&-", "2>&1 | true"],
+)
+def test_no_fault_of_the_output_hides_a_leak(bench: Bench, redirect: str) -> None:
+    code, err = in_shell(bench, redirect, "run", leaking_suite(bench))
+    assert code == 4, err
+    assert "Traceback" not in err
+    assert bench.artifact()["verdict"]["exit_code"] == 4
+    if redirect == ">/dev/full":
+        assert "standard output cannot be written: No space left on device" in err
+
+
+def test_an_encoding_without_our_letters_hides_no_leak(bench: Bench) -> None:
+    done = bench.run("run", leaking_suite(bench), env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 4, done.stderr
+    assert "LEAK (exit 4)" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+REPLACING = """
+import pathlib
+from retrieverbench_adapters.memory import Memory
+from leaking_base import answer
+
+class Replacing(Memory):
+    async def search(self, query):
+        results = pathlib.Path("results")
+        if not results.exists():
+            results.write_text("a file, put here during the run")
+        return await answer(super().search, query)
+"""
+HONEST = "async def answer(search, query): return await search(query)"
+LEAKY = """
+from retrieverbench.model import Hit, Response
+async def answer(search, query): return Response([Hit("cedar/leave/annual#1", 1.0)])
+"""
+
+
+@pytest.mark.parametrize(("answer", "code", "word"), [(LEAKY, 4, "LEAK"), (HONEST, 5, "PASS")])
+def test_results_that_cannot_be_kept_are_reported_all_the_same(
+    bench: Bench, answer: str, code: int, word: str
+) -> None:
+    (bench.folder / "leaking_base.py").write_text(answer, encoding="utf-8")
+    (bench.folder / "replacing.py").write_text(REPLACING, encoding="utf-8")
+    suite = bench.suite('adapter = "./replacing.py:Replacing"\nmodes = ["lexical"]')
+    done = bench.run("run", suite, env={"PYTHONPATH": str(bench.folder)})
+    assert done.returncode == code, done.stdout + done.stderr
+    assert word in done.stdout
+    assert "cannot be written: Not a directory" in done.stderr
+    assert ("nothing valid was kept" in done.stderr) == (code == 5)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_baseline_is_2_and_hides_no_leak(bench: Bench) -> None:
+    honest = bench.suite(MEMORY)
+    path = bench.folder / "results/baselines/test/memory-lexical-filter.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{", encoding="utf-8")
+    done = bench.run("run", honest)
+    assert done.returncode == 2, done.stdout
+    assert "memory-lexical-filter.json: not valid JSON" in done.stdout
+    path.rename(path.with_name("leaking-lexical-filter.json"))
+    done = bench.run("run", leaking_suite(bench))
+    assert done.returncode == 4, done.stdout
+    assert "also refused" in done.stdout
+
+
+def test_wrong_input_leaves_no_results_folder(bench: Bench) -> None:
+    done = bench.run("run", bench.suite('adapter = "memroy"\nmodes = ["lexical"]'))
+    assert done.returncode == 2
+    assert not (bench.folder / "results").exists()
+
+
+NAMED = """
+from retrieverbench_adapters.memory import Memory
+
+class Mine(Memory): pass
+class _Under(Memory): pass
+class Größe(Memory): pass
+class NoModes(Memory): capabilities = frozenset({"filter"})
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["Mine", "Mine"], "--adapter own.py:Mine: 'mine' with layout 'filter' is already used"),
+        (["_Under"], "--adapter own.py:_Under: '_under' cannot name files"),
+        (["Größe"], "--adapter own.py:Größe: 'größe' cannot name files"),
+        (["NoModes"], "--adapter own.py:NoModes: no mode among its capabilities (filter)"),
+    ],
+)
+def test_adapters_of_the_command_line_are_checked(
+    bench: Bench, words: list[str], fault: str
+) -> None:
+    (bench.folder / "own.py").write_text(NAMED, encoding="utf-8")
+    options = [option for word in words for option in ("--adapter", f"own.py:{word}")]
+    done = bench.run("run", "suite.toml", *options)
+    assert done.returncode == 2, done.stdout
+    assert fault in done.stderr
+
+
+def test_a_score_of_5_stays_5_when_its_reader_leaves(bench: Bench) -> None:
+    (bench.folder / "run.txt").write_text("q1 Q0 d1 1 1.0 x\n", encoding="utf-8")
+    (bench.folder / "qrels.txt").write_text("q1 0 d1 0\n", encoding="utf-8")
+    assert in_shell(bench, "| true", "score", "run.txt", "qrels.txt")[0] == 5
+    assert in_shell(bench, "", "score", "run.txt", "qrels.txt")[0] == 5
