@@ -19,7 +19,7 @@ from random import SystemRandom
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
-from retrieverbench.leaks.scan import plain_words, strings_in
+from retrieverbench.leaks.scan import plain_words, read_attribute, readable, strings_in
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
 from retrieverbench.run import BadAnswer, check_response, search_once
 
@@ -96,13 +96,14 @@ async def probe_canaries(
     """
     into.planned = len(canaries)
     for number, canary in enumerate(canaries):
+        vector = canary.chunk.vector
         for asker in (canary.chunk.tenant, *_askers(canaries, number)):
             query = Query(
                 text=canary.chunk.text,
                 tenant=asker,
                 k=k,
                 mode=mode,
-                vector=None if mode == "lexical" else canary.chunk.vector,
+                vector=None if mode == "lexical" or vector is None else vector[:],
                 want=frozenset({"text"}),
             )
             await _ask(
@@ -176,19 +177,30 @@ def _tokens_seen(
 
     Elsewhere the token that was asked for does not count: it may be an echo of the query.
     """
-    hits = answer.hits if isinstance(answer, Response) and isinstance(answer.hits, list) else []
+    hits = _hits_of(answer)
     inside = [plain_words(" ".join(strings_in(hit))) for hit in hits]
     outside = plain_words(" ".join([told, *strings_in(answer, leave_out=hits)]))
+    uids = {
+        rank: uid
+        for rank, hit in enumerate(hits, start=1)
+        if isinstance(uid := read_attribute(hit, "uid"), str)
+    }
     seen = []
     for canary in canaries:
         owner = canary.chunk.tenant
         if owner == probe.asker:
             continue
         seen += [
-            (rank, str(getattr(hits[rank - 1], "uid", canary.chunk.uid)), owner)
+            (rank, uids.get(rank, canary.chunk.uid), owner)
             for rank, text in enumerate(inside, start=1)
             if canary.token in text
         ]
         if canary is not probe.canary and canary.token in outside:
             seen.append((0, canary.chunk.uid, owner))
     return seen
+
+
+def _hits_of(answer: object) -> list[object]:
+    """The hits that can be read; an answer may be anything an adapter made."""
+    found = read_attribute(answer, "hits") if isinstance(answer, Response) else None
+    return list(readable(found)) if isinstance(found, list) else []

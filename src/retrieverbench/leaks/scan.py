@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 DEEPEST = 200
@@ -26,7 +26,7 @@ def strings_in(
     """All texts of a value: keys, values, items and fields; not those of `leave_out`.
 
     Objects that are no plain data, such as a client that an answer refers to, are not part
-    of the answer.
+    of the answer. What raises when it is read ends its own part; what was read counts.
     """
     if value is leave_out or len(above) > DEEPEST or any(value is outer for outer in above):
         return
@@ -35,16 +35,35 @@ def strings_in(
     elif isinstance(value, bytes):
         yield value.decode("utf-8", "replace")
     else:
-        for part in _parts(value):
+        for part in readable(_parts(value)):
             yield from strings_in(part, leave_out, (*above, value))
+
+
+def readable(parts: Iterable[object]) -> Iterator[object]:
+    """The parts up to the first that raises when it is read; an adapter made them."""
+    try:
+        yield from parts
+    except GeneratorExit:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever a foreign object raises, the rest is kept
+        return
 
 
 def _parts(value: object) -> Iterator[object]:
     if isinstance(value, Mapping):
-        yield from value.keys()
-        yield from value.values()
+        yield from readable(value.keys())
+        yield from readable(value.values())
     elif isinstance(value, list | tuple | set | frozenset):
         yield from value
     elif is_dataclass(value) and not isinstance(value, type):
-        named = {field.name: getattr(value, field.name, None) for field in fields(value)}
-        yield from (named | getattr(value, "__dict__", {})).values()
+        more = read_attribute(value, "__dict__")
+        names = [*(f.name for f in fields(value)), *(more if isinstance(more, dict) else ())]
+        yield from (read_attribute(value, name) for name in dict.fromkeys(names))
+
+
+def read_attribute(value: object, name: str) -> object:
+    """An attribute of a foreign object; None where it has none or raises when it is read."""
+    try:
+        return getattr(value, name, None)
+    except BaseException:  # noqa: BLE001 - whatever a foreign object raises, the rest is kept
+        return None

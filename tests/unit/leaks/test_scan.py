@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -51,3 +52,33 @@ def test_deep_answers_are_read_to_their_bottom() -> None:
 )
 def test_a_token_is_found_however_it_is_dressed(text: str) -> None:
     assert "c0ffee12" in plain_words(text)
+
+
+class Odd(BaseException):
+    """Raised by what must not be able to hide a token."""
+
+
+@dataclass
+class Lazy:
+    first: str = "read"
+
+    @property
+    def second(self) -> str:
+        raise Odd
+
+    def __getattribute__(self, name: str) -> object:
+        if name == "third":
+            raise Odd
+        return super().__getattribute__(name)
+
+
+class LazyList(list[str]):
+    def __iter__(self) -> Iterator[str]:
+        yield "one"
+        raise Odd
+
+
+def test_what_raises_when_it_is_read_hides_nothing_else() -> None:
+    lazy = Lazy()
+    lazy.__dict__["third"] = "unreadable"
+    assert list(strings_in([lazy, LazyList(["x"]), "last"])) == ["read", "one", "last"]
