@@ -144,3 +144,40 @@ def test_a_score_of_5_stays_5_when_its_reader_leaves(bench: Bench) -> None:
     (bench.folder / "qrels.txt").write_text("q1 0 d1 0\n", encoding="utf-8")
     assert in_shell(bench, "| true", "score", "run.txt", "qrels.txt")[0] == 5
     assert in_shell(bench, "", "score", "run.txt", "qrels.txt")[0] == 5
+
+
+@pytest.mark.parametrize("kind", ["long", "dangling", "below a file"])
+def test_results_that_can_never_be_are_2_before_the_run(bench: Bench, kind: str) -> None:
+    (bench.folder / "dangling").symlink_to("nowhere")
+    folder = {"long": "n" * 300, "dangling": "dangling", "below a file": "suite.toml/x"}[kind]
+    done = bench.run("run", "suite.toml", "--results", folder)
+    assert done.returncode == 2, done.stdout
+    assert "results cannot be written here" in done.stderr
+    assert "loading" not in done.stderr
+
+
+EXITING = """
+import sys
+from retrieverbench_adapters.memory import Memory
+
+class Exiting(Memory):
+    async def search(self, query):
+        ERROR
+"""
+
+
+@pytest.mark.parametrize("error", ["sys.exit(0)", "sys.exit(1)", "raise BrokenPipeError(32, 'x')"])
+def test_an_adapter_that_ends_the_process_does_not_pass(bench: Bench, error: str) -> None:
+    (bench.folder / "exiting.py").write_text(EXITING.replace("ERROR", error), encoding="utf-8")
+    done = bench.run("run", bench.suite('adapter = "./exiting.py:Exiting"\nmodes = ["lexical"]'))
+    assert done.returncode in {3, 5}, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("redirect", "expected"), [(">/dev/full", 5), ("| true", 0)])
+def test_a_list_that_nobody_gets_is_no_traceback(
+    bench: Bench, redirect: str, expected: int
+) -> None:
+    code, err = in_shell(bench, redirect, "adapters", "--json")
+    assert code == expected, err
+    assert "Traceback" not in err
+    assert ("error: the output cannot be written" in err) == (expected == 5)

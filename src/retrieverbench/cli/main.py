@@ -17,7 +17,14 @@ from retrieverbench.cli.baseline import baseline
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
 from retrieverbench.cli.lists import adapters, engine, engines
-from retrieverbench.cli.output import close_streams, open_streams, tell, unbroken
+from retrieverbench.cli.output import (
+    close_streams,
+    is_fault_of_writing,
+    open_streams,
+    reason,
+    tell,
+    unbroken,
+)
 from retrieverbench.cli.run import run
 from retrieverbench.cli.score import score
 from retrieverbench.errors import InputError, RetrieverBenchError
@@ -74,7 +81,10 @@ def _exit_code() -> int:
                 traceback.print_exc()
             _show(error)
         return error.exit_code
-    except Exception:  # noqa: BLE001 - the edge: a crash of ours must not read as a regression
+    except Exception as error:  # noqa: BLE001 - a crash of ours must not read as a regression
+        if is_fault_of_writing(error):
+            tell(f"error: the output cannot be written: {reason(error)}")
+            return CRASH
         with unbroken(sys.stderr):
             traceback.print_exc()
         tell("error: this is a defect of retrieverbench; nothing valid was measured")

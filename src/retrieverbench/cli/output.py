@@ -6,6 +6,7 @@ where that is still possible, and never changes what was found.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -64,6 +65,12 @@ def tell(text: str) -> None:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody watches; a closed stream is None."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+def is_fault_of_writing(error: Exception) -> bool:
+    """Whether a stream could take no more; errors of named files name them."""
+    codes = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+    return isinstance(error, OSError) and error.errno in codes and error.filename is None
 
 
 def reason(error: BaseException) -> str:

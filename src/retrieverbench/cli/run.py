@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,13 +122,21 @@ def _check_writable(folder: Path, suite: str) -> None:
 
     runs = folder / "runs" / suite
     try:
-        there = next(path for path in (runs, *runs.parents) if os.path.lexists(path))
-        tempfile.TemporaryFile(dir=there).close()
+        tempfile.TemporaryFile(dir=_nearest(runs)).close()
     except OSError as error:
         raise InputError(
             f"{folder}: results cannot be written here: {error.strerror}; "
             "name another folder with --results"
         ) from None
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there; OSError if none can ever be."""
+    for part in (path, *path.parents):
+        with suppress(FileNotFoundError):
+            part.lstat()
+            return part
+    return Path()
 
 
 def _measure(prepared: Prepared, progress: Progress) -> Artifact:
