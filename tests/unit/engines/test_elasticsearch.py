@@ -35,6 +35,13 @@ def _startable() -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture(autouse=True)
+def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that others start meanwhile stay out of sight."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
 def _ask(endpoint: str) -> dict[str, Any]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(endpoint, timeout=10) as answer:
