@@ -151,6 +151,30 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
     assert artifact["targets"][0]["scores"] is not None
 
 
+FORGETFUL = """
+from dataclasses import replace
+from retrieverbench_adapters.memory import Memory
+
+class Forgetful(Memory):
+    asked = 0
+
+    async def search(self, query):
+        self.asked += 1
+        return await super().search(query)
+
+    async def describe(self):
+        found = await super().describe()
+        return found if self.asked == 0 else replace(found, chunks={**found.chunks, "cedar": 1})
+"""
+
+
+def test_chunks_that_vanish_during_the_run_are_3(bench: Bench) -> None:
+    (bench.folder / "forgetful.py").write_text(FORGETFUL, encoding="utf-8")
+    done = bench.run("run", bench.suite('adapter = "./forgetful.py:Forgetful"'))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "chunks of 'cedar': 4 before, 1 after" in done.stdout
+
+
 def test_one_tenant_has_nobody_to_leak_to_and_passes(bench: Bench) -> None:
     for name in ("corpus.jsonl", "golden.v1.jsonl"):
         lines = (bench.folder / name).read_text(encoding="utf-8").splitlines()
