@@ -18,6 +18,7 @@ from retrieverbench.adapter import Secret
 from retrieverbench.engines import load_engine
 from retrieverbench.engines.azure_search import FIDELITY, missing, start
 from retrieverbench.engines.azure_search.replies import Call
+from retrieverbench.engines.azure_search.server import _server
 from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.engines.azure_search.store import Options
 from retrieverbench.errors import InputError
@@ -138,3 +139,9 @@ def test_az_53_writes_are_seen_after_the_lag(monkeypatch: pytest.MonkeyPatch) ->
         assert _call(service, "GET", f"{path}/$count")[1] == 1 - final
         now[0] += 0.2
         assert _call(service, "GET", f"{path}/$count")[1] == final
+
+
+def test_an_idle_connection_is_kept_for_minutes() -> None:
+    """Else a request meets a connection that is just being closed, and counts as a failure."""
+    server = _server(Service("admin", "query", Options()), "token")
+    assert server.config.timeout_keep_alive > 60

@@ -21,6 +21,9 @@ from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.errors import InputError
 
 FIDELITY_HEADER = "x-retrieverbench-fidelity"
+_IDLE_SECONDS = 240
+"""Longer than clients keep an idle connection (aiohttp: 15 s). A request that meets a
+connection just being closed would be counted as a failure of the backend."""
 
 
 def bind(host: str, port: int = 0) -> socket.socket:
@@ -90,6 +93,7 @@ def _server(service: Service, token: str) -> Any:
             ws="none",
             server_header=False,
             timeout_graceful_shutdown=1,
+            timeout_keep_alive=_IDLE_SECONDS,
         )
     )
 
