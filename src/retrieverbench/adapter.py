@@ -1,13 +1,14 @@
 """The promise of a backend: everything that an adapter's author must keep.
 
 An adapter is one class of four coroutines, two more (`put`, `settle`) if the harness may
-load it. It inherits from nothing. It must not retry, log, print, read the environment,
-cache answers, swallow an item's failure in a bulk write, fall back to another mode,
-shorten k, normalise what it is given, or share state between tenants outside one
-transaction. Every exception of a client is raised as an error of `retrieverbench.errors`
-with the cause kept and no secret in its text.
+load it, and one for each further capability it claims. It inherits from nothing. It must
+not retry, log, print, read the environment, cache answers, swallow an item's failure in a
+bulk write, fall back to another mode, shorten k, normalise what it is given, or share state
+between tenants outside one transaction. Every exception of a client is raised as an error
+of `retrieverbench.errors` with the cause kept and no secret in its text.
 
-    open(Settings) ─▶ put* ─▶ settle ─▶ search* describe ─▶ close
+    a place of its own    open ─▶ put* ─▶ settle ─▶ search* get explain describe ─▶ close
+    the user's own index  open ─────────────────▶ search* get explain describe ─▶ close
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
-from retrieverbench.model import Chunk, Fidelity, Layout, Mode, Query, Response
+from retrieverbench.model import (
+    Chunk,
+    Fidelity,
+    Hit,
+    Layout,
+    Mode,
+    Plan,
+    Query,
+    Response,
+    TenantId,
+)
 
 OWN_PREFIX = "rb_"
 """Names of places made by the harness begin so; an adapter creates and removes no other."""
@@ -30,6 +41,13 @@ CAPABILITIES: Mapping[str, str] = {
     "index": "layout: a place per tenant",
     "rls": "layout: the server itself adds the tenant condition",
     "put": "the harness can load chunks (`put`, `settle`)",
+    "attach": "can search an index of the user's, without writing to it",
+    "get": "reads chunks by id (`get`)",
+    "delete": "deletes chunks by id (`delete`)",
+    "move": "changes a chunk's owner in place (`move`)",
+    "explain": "shows the backend's own plan of a query (`explain`)",
+    "total": "tells how many chunks match (`want = {'total'}`)",
+    "record": "shows every outgoing request to a recorder (`Settings.recorder`)",
     "where": "user conditions on metadata, combined by AND with the tenant",
     "exact": "dense search can be exact (search option `exact = true`)",
     "stable_ties": "equal scores come in the same order every time",
@@ -53,17 +71,65 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
+class Attached:
+    """An index of the user's, and which of its fields hold what.
+
+    `name` is the collection, table or index. `id` is the field whose value names a chunk
+    over all tenants: a hit's uid is that value as text, and the harness translates it.
+    `tenant` is the field with the owner. `text` are the fields that lexical mode searches,
+    `vector` the one that dense mode searches; empty where no mode needs them. `metadata`
+    maps names of user conditions (`Query.where`) to fields.
+    """
+
+    name: str
+    id: str
+    tenant: str
+    text: tuple[str, ...] = ()
+    vector: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One part of a request that finds chunks by itself: a prefetch, a sub-query, a clause.
+
+    `path` says where in the request it stands. `condition` is what restricts it, in the
+    backend's own language as plain JSON values (for SQL the text and the parameters); None
+    when nothing does.
+    """
+
+    path: str
+    condition: object
+
+
+class Recorder(Protocol):
+    """What sees every request before it is sent, and every answer. Absent in timed runs."""
+
+    def request(self, operation: str, legs: Sequence[Leg], body: object) -> None:
+        """One outgoing request: `operation` as the backend names it, without credentials."""
+        ...
+
+    def response(self, operation: str, body: object) -> None:
+        """What came back, headers and error bodies included."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What an adapter is opened with.
 
     `endpoint` is a URL or DSN without credentials, "" for an adapter in process. `place`
     is the name of the collection, table or index that the adapter makes for itself; it
-    begins with OWN_PREFIX. `dimension` is the length of the vectors, 0 when no mode needs
-    them. `modes` are those that will be asked for. `concurrency` is the number of
-    searches that will be in flight: a client pool that cannot hold them must be refused.
+    begins with OWN_PREFIX. With `attached` (capability `attach`) there is no place: the
+    adapter binds to the user's index, checks its fields, and neither creates, writes,
+    refreshes, deletes nor changes a setting. `dimension` is the length of the vectors, 0
+    when no mode needs them. `modes` are those that will be asked for. `concurrency` is the
+    number of searches that will be in flight: a client pool that cannot hold them must be
+    refused.
     `timeout` is in seconds and per request. `options` are the adapter's own, in the groups
     `connect`, `place` and `search`; unknown keys are an InputError. `secrets` are named by
-    the adapter (`api_key`, `password`, `user`).
+    the adapter (`api_key`, `password`, `user`). `recorder` (capability `record`) sees every
+    request; None costs nothing.
     """
 
     endpoint: str
@@ -75,6 +141,8 @@ class Settings:
     timeout: float = 30.0
     options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    attached: Attached | None = None
+    recorder: Recorder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +154,9 @@ class Description:
     field; the harness compares it with what it sent. `properties` are declared ones
     (`shared_idf`, `approximate`, `eventual_visibility`). `fidelity` is what the backend
     says of itself, None where it says nothing. `unchecked` lists what could not be read.
+    `weaknesses` lists what makes the isolation or the figures worth less than the layout
+    promises, one line each with a remedy: a role that row security does not bind, a tenant
+    field that is not matched exactly, a condition applied after the approximate search.
     """
 
     server: str
@@ -97,6 +168,7 @@ class Description:
     properties: frozenset[str] = frozenset()
     fidelity: Fidelity | None = None
     unchecked: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -107,9 +179,10 @@ class Adapter(Protocol):
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """Connect, check what can be checked, and make an empty place of its own.
+        """Connect, check what can be checked; make an empty place, or bind to the user's.
 
-        Raises InputError for options it does not know, Unsupported for a claimed
+        Raises InputError for options it does not know and for mapped fields that the user's
+        index does not have, or not in the right type or size, Unsupported for a claimed
         capability that this server cannot honour, Rejected when the place already exists
         with another schema, and otherwise the BackendError that fits.
         """
@@ -145,4 +218,49 @@ class Writable(Adapter, Protocol):
 
         Has a deadline (`TimedOut`) and never sleeps blindly.
         """
+        ...
+
+
+@runtime_checkable
+class ReadsById(Adapter, Protocol):
+    """Capability `get`."""
+
+    async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
+        """The tenant's own among these chunks, with text and tenant, score 1.0.
+
+        A foreign uid is answered exactly as one that does not exist: it is not there.
+        """
+        ...
+
+
+@runtime_checkable
+class Deletes(Writable, Protocol):
+    """Capability `delete`."""
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Remove the tenant's own among these chunks; foreign and absent ones are no error.
+
+        After the next `settle` nothing of them is found.
+        """
+        ...
+
+
+@runtime_checkable
+class Moves(Writable, Protocol):
+    """Capability `move`."""
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Change the owner of a chunk of `source`, and nothing of anybody else's.
+
+        The uid stays. After the next `settle` only `target` finds it.
+        """
+        ...
+
+
+@runtime_checkable
+class Explains(Adapter, Protocol):
+    """Capability `explain`."""
+
+    async def explain(self, query: Query) -> Plan:
+        """The backend's plan or profile of exactly this query, by the route `search` takes."""
         ...

@@ -219,6 +219,8 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
         unchecked=before.unchecked,
         engine=place.connection.engine,
         settings_changed=_changes(_state_of(before), _state_of(after)) if after else None,
+        weaknesses=before.weaknesses,
+        chunks=before.chunks,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from retrieverbench.model.leaks import LeakCheck
 from retrieverbench.model.run import CaseResult, Target
 from retrieverbench.model.scores import Scores
-from retrieverbench.model.search import Fidelity
+from retrieverbench.model.search import Fidelity, Plan
 from retrieverbench.model.timings import Timings
 from retrieverbench.model.verdict import Verdict
 
@@ -24,7 +24,8 @@ class BackendRecord:
 
     `settings_changed` names what differed between the description before and after the
     run; anything in it voids the run's timings. It is None where the second description
-    could not be had.
+    could not be had. `weaknesses` are what makes isolation or figures worth less than the
+    layout promises.
     """
 
     distribution: str
@@ -38,6 +39,8 @@ class BackendRecord:
     unchecked: tuple[str, ...]
     engine: Mapping[str, object]
     settings_changed: tuple[str, ...] | None = ()
+    weaknesses: tuple[str, ...] = ()
+    chunks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class TargetResult:
     would make it run; nothing of such a target is ever shown as a number. `failure_kind`
     is `absent` when nothing here can answer (no client, no engine, no address) and `failed`
     when a backend that should have answered did not. `late_failure` is what failed after
-    the quality and timed passes, whose numbers stand.
+    the quality and timed passes, whose numbers stand. `plan` is the backend's own plan of
+    one filtered query, None where it tells none.
     """
 
     target: Target
@@ -68,6 +72,7 @@ class TargetResult:
     leaks: LeakCheck | None = None
     late_failure: str | None = None
     notes: tuple[str, ...] = ()
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

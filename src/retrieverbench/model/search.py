@@ -12,6 +12,7 @@ from retrieverbench.model.tenant import TenantId
 Mode = Literal["dense", "lexical", "hybrid"]
 Layout = Literal["filter", "partition", "index", "rls"]
 Fidelity = Literal["server", "engine", "stand-in"]
+FilterTime = Literal["before", "during", "after", "never"]
 Value = str | int | float | bool
 
 MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
@@ -57,3 +58,20 @@ class Response:
     server_ms: float | None = None
     partial: bool = False
     total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the backend answers one query, as the backend itself tells it.
+
+    `lines` are its own words. `vector_index` is the approximate index that was used, "" when
+    the search was exact, None when nothing tells. `filtered` says when the tenant condition
+    was applied, seen from the search: before it, during it, after it (candidates are lost),
+    never; None when nothing tells. `caveat` says how this plan may differ from the measured
+    one, "" if it cannot.
+    """
+
+    lines: tuple[str, ...]
+    vector_index: str | None = None
+    filtered: FilterTime | None = None
+    caveat: str = ""

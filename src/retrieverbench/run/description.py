@@ -37,7 +37,8 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         "chunks": _counts,
         "properties": reader.properties,
         "fidelity": reader.fidelity,
-        "unchecked": reader.unchecked,
+        "unchecked": reader.lines,
+        "weaknesses": reader.lines,
     }
     fields: dict[str, Any] = {}
     for name, function in read.items():
@@ -95,7 +96,7 @@ class _Reader:
                 return known
         raise ValueError(f"{word!r:.80} is unknown; {nearest(word, FIDELITIES)}")
 
-    def unchecked(self, value: object) -> tuple[str, ...]:
+    def lines(self, value: object) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"{type(value).__name__} is not a tuple of texts")
         return tuple(self.text(line) for line in value)
