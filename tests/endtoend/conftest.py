@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench_support import Bench
+from bench_support import Bench, write_example
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    """A fresh folder after `retrieverbench init`."""
-    made = Bench(tmp_path)
-    done = made.run("init", ".")
-    assert done.returncode == 0, done.stderr
-    return made
+    """A fresh folder with what `retrieverbench init` writes."""
+    return Bench(write_example(tmp_path))

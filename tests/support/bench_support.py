@@ -4,14 +4,42 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import anyio
+
+from retrieverbench.gate import judge
+from retrieverbench.job import Quiet, prepare, run_suite
+from retrieverbench.model import Artifact
+from retrieverbench.run import load_suite
+
 COMMAND = Path(sys.executable).with_name("retrieverbench")
+
+
+def write_example(folder: Path) -> Path:
+    """Put the example set that `retrieverbench init` writes into a folder, and return that."""
+    with resources.as_file(resources.files("retrieverbench.cli") / "example") as example:
+        shutil.copytree(example, folder, dirs_exist_ok=True)
+    return folder
+
+
+def measure(suite_file: Path) -> Artifact:
+    """Run a suite in this process and judge it, without any output."""
+    suite = load_suite(suite_file)
+
+    async def main() -> Artifact:
+        return await run_suite(prepare(suite), {}, Quiet(), anyio.Event())
+
+    artifact = anyio.run(main)
+    verdict = judge(artifact, suite.gate_rules(), {}, inconclusive_leaks=suite.leaks.inconclusive)
+    return replace(artifact, verdict=verdict)
 
 
 @dataclass(frozen=True)

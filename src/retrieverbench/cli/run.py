@@ -81,7 +81,19 @@ def run(
         inconclusive_leaks=suite.leaks.inconclusive,
         refusals=refusals,
     )
-    return _report(replace(artifact, verdict=verdict), verdict.exit_code, folder)
+    artifact = replace(artifact, verdict=verdict, suite_file=_seen_from(folder, suite.path))
+    return _report(artifact, verdict.exit_code, folder)
+
+
+def _seen_from(folder: Path, file: Path) -> str:
+    """The file's path from the folder, for `baseline accept`; "" where no folder holds both.
+
+    Two such folders tell nothing that lasts, and their whole paths are nobody's business.
+    """
+    folder, file = folder.resolve(), file.resolve()
+    if os.path.commonpath([folder, file]) == file.anchor:
+        return ""
+    return Path(os.path.relpath(file, folder)).as_posix()
 
 
 def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:

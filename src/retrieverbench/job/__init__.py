@@ -3,5 +3,15 @@
 from retrieverbench.job.execute import run_suite
 from retrieverbench.job.prepare import Prepared, prepare
 from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
+from retrieverbench.job.verify import verify
 
-__all__ = ["Advance", "Prepared", "Progress", "Quiet", "fetching", "prepare", "run_suite"]
+__all__ = [
+    "Advance",
+    "Prepared",
+    "Progress",
+    "Quiet",
+    "fetching",
+    "prepare",
+    "run_suite",
+    "verify",
+]

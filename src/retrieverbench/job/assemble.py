@@ -10,17 +10,16 @@ from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured
 from retrieverbench.job.machine import commit_of, harness_versions, machine
 from retrieverbench.job.prepare import Prepared
+from retrieverbench.job.scoring import golden_record, score_target
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
 from retrieverbench.leaks import leak_columns
 from retrieverbench.load import TimedResult
-from retrieverbench.metrics import score_run
 from retrieverbench.model import (
     SCHEMA,
     Artifact,
     BackendRecord,
     GoldenCase,
-    GoldenRecord,
     LeakCheck,
     LeakFinding,
     Mode,
@@ -56,7 +55,7 @@ def assemble(
         cache="off",
         metrics=prepared.metrics,
         embedding=dict(embedded.identity),
-        golden=_golden_record(prepared),
+        golden=golden_record(prepared.golden, prepared.corpus),
         targets=tuple(
             _target_result(prepared, state, mode) for state in states for mode in state.entry.modes
         ),
@@ -65,26 +64,6 @@ def assemble(
             *prepared.corpus.warnings,
             *prepared.golden.warnings,
         ),
-    )
-
-
-def _golden_record(prepared: Prepared) -> GoldenRecord:
-    golden = prepared.golden
-    cases = prepared.cases
-    return GoldenRecord(
-        name=golden.name,
-        version=golden.version,
-        sha256=golden.sha256,
-        corpus=prepared.corpus.name,
-        corpus_sha256=prepared.corpus.sha256,
-        cases=len(cases),
-        chunks=len(prepared.corpus.chunks),
-        tenants=len(prepared.chunks_per_tenant),
-        unanswerable=sum(case.unanswerable for case in cases),
-        needs_review=sum(case.needs_review for case in cases),
-        relevance_level=golden.relevance_level,
-        versions=golden.versions,
-        must_pass=tuple(case.id for case in cases if case.must_pass),
     )
 
 
@@ -110,13 +89,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         load_seconds=place.load_seconds,
         settle_seconds=place.settle_seconds,
         results=run.results,
-        scores=score_run(
-            run,
-            prepared.golden,
-            prepared.scored,
-            visible=prepared.chunks_per_tenant,
-            superseded=prepared.superseded,
-        ),
+        scores=score_target(run, prepared.golden, prepared.corpus, prepared.metrics),
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
         late_failure=state.late_failure or _failed_probes(state, mode),

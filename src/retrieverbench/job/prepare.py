@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.gate import rule_faults
 from retrieverbench.golden import load_set, load_vectors, select_cases
+from retrieverbench.job.scoring import chunks_per_tenant
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
@@ -34,11 +35,6 @@ class Prepared:
     lines: tuple[int, ...] = ()
 
     @property
-    def scored(self) -> tuple[str, ...]:
-        """What is computed: the metrics asked for, and `hit` at the depth for must_pass."""
-        return tuple(dict.fromkeys([*self.metrics, f"hit@{self.suite.depth}"]))
-
-    @property
     def cases(self) -> tuple[GoldenCase, ...]:
         """The selected cases."""
         return self.golden.cases
@@ -54,17 +50,9 @@ class Prepared:
         return any(mode != "lexical" for entry in self.suite.targets for mode in entry.modes)
 
     @property
-    def superseded(self) -> frozenset[str]:
-        """The uids of chunks that a newer version replaces."""
-        return frozenset(c.uid for c in self.corpus.chunks if c.status == "superseded")
-
-    @property
     def chunks_per_tenant(self) -> Mapping[str, int]:
         """How many chunks each tenant may see."""
-        counts: dict[str, int] = {}
-        for chunk in self.corpus.chunks:
-            counts[chunk.tenant.value] = counts.get(chunk.tenant.value, 0) + 1
-        return counts
+        return chunks_per_tenant(self.corpus)
 
 
 def prepare(
@@ -87,17 +75,12 @@ def prepare(
     metrics = _metrics(suite, rules, faults)
     if faults:
         raise InputError(*faults)
-    corpus, golden = load_set(
-        suite.resolve(suite.golden),
-        suite.resolve(suite.corpus),
-        tenant_pattern=suite.tenant_pattern,
-        default_tenant=suite.default_tenant,
-    )
+    corpus, golden = load_questions(suite)
     if suite.vectors:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus)
     return Prepared(
         suite=replace(suite, targets=tuple(kept)),
-        golden=_select(suite, golden),
+        golden=golden,
         corpus=corpus,
         adapters=adapters,
         metrics=metrics,
@@ -105,6 +88,20 @@ def prepare(
         required=required | {entry.name for entry in kept if entry.required},
         lines=tuple(suite.line("targets", suite.targets.index(entry)) for entry in kept),
     )
+
+
+def load_questions(suite: Suite) -> tuple[Corpus, GoldenSet]:
+    """The corpus, and the golden set with the cases that the suite selects.
+
+    Raises InputError with every fault of both files, and for a selection of nothing.
+    """
+    corpus, golden = load_set(
+        suite.resolve(suite.golden),
+        suite.resolve(suite.corpus),
+        tenant_pattern=suite.tenant_pattern,
+        default_tenant=suite.default_tenant,
+    )
+    return corpus, _select(suite, golden)
 
 
 def _unknown(option: str, names: frozenset[str], suite: Suite) -> list[str]:

@@ -1,7 +1,7 @@
 """What was seen of other tenants, judged by our own ledger."""
 
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
-from retrieverbench.leaks.columns import leak_columns
+from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, leak_columns
 from retrieverbench.leaks.control import (
     ControlResult,
     ask_control,
@@ -11,6 +11,7 @@ from retrieverbench.leaks.control import (
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
 
 __all__ = [
+    "MAX_KEPT_FINDINGS",
     "Canary",
     "CanaryResult",
     "ControlResult",

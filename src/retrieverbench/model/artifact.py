@@ -99,7 +99,9 @@ class Artifact:
     """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601).
 
     `metrics` are the canonical names that suite and rules asked for; scores may hold more,
-    and reports show these only. Empty where the artifact does not tell.
+    and reports show these only. Empty where the artifact does not tell. `suite_file` is the
+    suite seen from the results folder, "" where the two have no folder in common. `sha256`
+    is over everything else, "" until the artifact is written.
     """
 
     schema: int
@@ -120,3 +122,5 @@ class Artifact:
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    suite_file: str = ""
+    sha256: str = ""

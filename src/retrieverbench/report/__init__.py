@@ -8,12 +8,18 @@ from retrieverbench.report.artifact import (
     run_path,
     write_whole,
 )
-from retrieverbench.report.baselines import accept_baseline, load_baselines, read_baseline
+from retrieverbench.report.baselines import (
+    accept_baseline,
+    check_acceptable,
+    load_baselines,
+    read_baseline,
+)
 from retrieverbench.report.markdown import render_markdown
 from retrieverbench.report.terminal import print_report
 
 __all__ = [
     "accept_baseline",
+    "check_acceptable",
     "dump_artifact",
     "load_baselines",
     "newest_artifact",

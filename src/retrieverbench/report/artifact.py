@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,7 +49,7 @@ def results_of(path: Path) -> Path:
 
 
 def dump_artifact(artifact: Artifact) -> bytes:
-    """The artifact as JSON in one line; equal artifacts give equal bytes.
+    """The artifact with its checksum as JSON in one line; equal artifacts give equal bytes.
 
     What was measured is never lost to one value that JSON cannot hold, such as half of a
     surrogate pair in an id that a backend sent: that value is written escaped.
@@ -57,10 +59,21 @@ def dump_artifact(artifact: Artifact) -> bytes:
 
     adapter = TypeAdapter(Artifact)
     try:
-        return adapter.dump_json(artifact) + b"\n"
+        data = adapter.dump_json(artifact)
     except PydanticSerializationError:
-        plain = json.dumps(_writable(adapter.dump_python(artifact)))
-        return adapter.dump_json(adapter.validate_json(plain)) + b"\n"
+        artifact = adapter.validate_json(json.dumps(_writable(adapter.dump_python(artifact))))
+        data = adapter.dump_json(artifact)
+    return adapter.dump_json(replace(artifact, sha256=checksum(json.loads(data)))) + b"\n"
+
+
+def checksum(record: Mapping[str, object]) -> str:
+    """The SHA-256 of everything but `sha256` itself, whatever the layout of the file.
+
+    It shows damage and careless edits. Whoever means to deceive can compute it anew.
+    """
+    plain = {key: value for key, value in record.items() if key != "sha256"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _writable(value: object) -> object:
@@ -77,12 +90,15 @@ def _writable(value: object) -> object:
 
 
 def read_artifact(path: Path) -> Artifact:
-    """Read an artifact; InputError for a file that is none, or of another schema."""
+    """Read an artifact; InputError for a file that is none, of another schema, or altered."""
     return read_record(path, Artifact, SCHEMA, "run the suite again")
 
 
 def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
-    """A dataclass from its JSON file; InputError for a file that is none, or another schema."""
+    """A dataclass from its JSON file, whose own checksum must agree.
+
+    Raises InputError for a file that is none, of another schema, or altered.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -98,11 +114,17 @@ def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
             f"{path}: schema: {found!r:.80} is not {schema}; name another file, or {remedy}"
         )
     try:
-        return TypeAdapter(cls).validate_json(data)
+        record = TypeAdapter(cls).validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{path}: {where}: {first['msg']}; it was altered, {remedy}") from None
+    if raw.get("sha256") != checksum(raw):
+        raise InputError(
+            f"{path}: sha256: does not fit the rest of the file, which was altered or damaged; "
+            f"restore it, or {remedy}"
+        )
+    return record
 
 
 def write_whole(path: Path, data: bytes) -> None:

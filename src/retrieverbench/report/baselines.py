@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from retrieverbench.model import (
     TargetResult,
 )
 from retrieverbench.report.acceptance import changes, objections
-from retrieverbench.report.artifact import read_record, write_whole
+from retrieverbench.report.artifact import checksum, read_record, write_whole
 
 
 def baseline_path(folder: Path, suite: str, label: str) -> Path:
@@ -51,10 +50,20 @@ def load_baselines(
 
 def read_baseline(path: Path) -> Baseline:
     """One baseline; its own checksum must agree."""
-    baseline = read_record(path, Baseline, BASELINE_SCHEMA, "accept a run with 'baseline accept'")
-    if baseline.sha256 != _checksum(baseline):
-        raise InputError(f"{path}: was altered by hand; restore it, or accept a run again")
-    return baseline
+    remedy = "accept a run with 'retrieverbench baseline accept'"
+    return read_record(path, Baseline, BASELINE_SCHEMA, remedy)
+
+
+def check_acceptable(artifact: Artifact, *, because: str = "", allow_dirty: bool = False) -> None:
+    """Raise InputError when the run may not become a baseline.
+
+    That is with a leak, an error or missing case, an interrupted run, an unversioned golden
+    set, a cache, an uncommitted tree (unless `allow_dirty`), a failed rule without a reason,
+    nothing measured. What the artifact prints is believed: `job.verify` computes it again.
+    """
+    faults = list(objections(artifact, because, allow_dirty=allow_dirty))
+    if faults:
+        raise InputError(*(f"cannot be accepted: {fault}" for fault in faults))
 
 
 def accept_baseline(
@@ -62,13 +71,9 @@ def accept_baseline(
 ) -> list[str]:
     """Write one baseline per measured target; lines that say what changed.
 
-    Raises InputError when the run may not become a baseline: a leak, an error or missing
-    case, an interrupted run, an unversioned golden set, a cache, an uncommitted tree
-    (unless `allow_dirty`), a failed verdict without a reason, nothing measured.
+    Raises InputError as `check_acceptable` does, before anything is written.
     """
-    faults = list(objections(artifact, because, allow_dirty=allow_dirty))
-    if faults:
-        raise InputError(*(f"cannot be accepted: {fault}" for fault in faults))
+    check_acceptable(artifact, because=because, allow_dirty=allow_dirty)
     accepted = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     lines = []
     for result in artifact.targets:
@@ -119,7 +124,7 @@ def _make(
         cases={case.case_id: _case(case, scores) for case in result.results},
         counters=dict(scores.counters),
     )
-    return replace(baseline, sha256=_checksum(baseline))
+    return replace(baseline, sha256=checksum(_plain(baseline)))
 
 
 def _case(case: CaseResult, scores: Scores) -> BaselineCase:
@@ -137,12 +142,6 @@ def _plain(baseline: Baseline) -> dict[str, object]:
     plain = TypeAdapter(Baseline).dump_python(baseline, mode="json")
     assert isinstance(plain, dict)
     return plain
-
-
-def _checksum(baseline: Baseline) -> str:
-    plain = {key: value for key, value in _plain(baseline).items() if key != "sha256"}
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _dump(baseline: Baseline) -> bytes:

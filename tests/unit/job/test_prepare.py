@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from bench_support import write_example
 from retrieverbench.errors import InputError
 from retrieverbench.job import prepare
 from retrieverbench.run import load_suite
@@ -19,10 +18,7 @@ MEMORY = '[[targets]]\nadapter = "memory"\nmodes = ["lexical"]\n'
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The example set, without its suite."""
-    example = resources.files("retrieverbench.cli") / "example"
-    with resources.as_file(example) as path:
-        shutil.copytree(path, tmp_path, dirs_exist_ok=True)
-    return tmp_path
+    return write_example(tmp_path)
 
 
 def fault(folder: Path, text: str, **options: frozenset[str]) -> str:

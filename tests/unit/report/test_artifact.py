@@ -58,7 +58,7 @@ def test_round_trip_is_equal_byte_for_byte(
     write_whole(path, data)
     read = read_artifact(path)
     assert dump_artifact(read) == data
-    assert read == artifact
+    assert replace(read, sha256="") == artifact
 
 
 def test_artifact_is_one_line_without_padding(make_artifact: MakeArtifact) -> None:
@@ -130,6 +130,35 @@ def test_altered_value_is_named(make_artifact: MakeArtifact, tmp_path: Path) -> 
     path = tmp_path / "a.json"
     path.write_text(json.dumps(raw))
     with pytest.raises(InputError, match=r"targets\.0\.depth: "):
+        read_artifact(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: raw["verdict"].update(word="pass"),
+        lambda raw: raw.update(complete=False),
+        lambda raw: raw["targets"][0].update(fidelity="server"),
+        lambda raw: raw["targets"][0]["results"][0]["hits"].pop(),
+        lambda raw: raw["targets"][0]["leaks"].update(foreign=0, answers=31),
+        lambda raw: raw.update(sha256=""),
+        lambda raw: raw.pop("sha256"),
+        lambda raw: raw.update(more="a key that is not read"),
+    ],
+)
+def test_altered_artifact_is_refused_whatever_was_altered(
+    make_artifact: MakeArtifact,
+    make_result: Any,
+    tmp_path: Path,
+    change: Callable[[Any], object],
+) -> None:
+    raw = json.loads(dump_artifact(full(make_artifact, make_result)))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(raw, indent=1))
+    read_artifact(path)  # the layout is free
+    change(raw)
+    path.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match="altered or damaged; restore it, or run the suite again"):
         read_artifact(path)
 
 

@@ -67,11 +67,14 @@ def test_file_has_sorted_keys_one_case_a_line_and_no_texts(
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda raw: raw["cases"]["c1"]["values"].update({"recall@3": 0.5}), "altered by hand"),
-        (lambda raw: raw["cases"].pop("c1"), "altered by hand"),
-        (lambda raw: raw.update(depth=9), "altered by hand"),
-        (lambda raw: raw.update(because="better"), "altered by hand"),
-        (lambda raw: raw.update(sha256=""), "altered by hand"),
+        (
+            lambda raw: raw["cases"]["c1"]["values"].update({"recall@3": 0.5}),
+            "was altered or damaged",
+        ),
+        (lambda raw: raw["cases"].pop("c1"), "was altered or damaged"),
+        (lambda raw: raw.update(depth=9), "was altered or damaged"),
+        (lambda raw: raw.update(because="better"), "was altered or damaged"),
+        (lambda raw: raw.update(sha256=""), "was altered or damaged"),
         (lambda raw: raw.update(schema=2), "schema: 2 is not 1"),
         (lambda raw: raw.pop("schema"), "schema: None is not 1"),
         (lambda raw: raw.pop("cases"), "cases: Field required"),
