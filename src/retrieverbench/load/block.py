@@ -14,6 +14,7 @@ import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from math import inf
 from time import perf_counter_ns
 
 import anyio
@@ -21,6 +22,7 @@ import anyio
 from retrieverbench.errors import Code
 from retrieverbench.model import Query, Response
 from retrieverbench.run import BadAnswer, check_response
+from retrieverbench.run.checks import is_milliseconds
 from retrieverbench.run.guard import is_sound, is_stop
 
 RECORD = struct.Struct("<qqqii")
@@ -176,15 +178,24 @@ def _keep_answer(
     """Pack the answer's ordinals; return the code, replaced where the answer is broken."""
     try:
         hits = response.hits  # type: ignore[union-attr]  # an adapter may return anything
-        plain = type(hits) is list and not response.partial  # type: ignore[union-attr]
+        total = response.total  # type: ignore[union-attr]
+        plain = (
+            type(hits) is list
+            and response.partial is False  # type: ignore[union-attr]
+            and (total is None or (type(total) is int and total >= 0))
+        )
         if hits:
             known = plan.ordinals
             ordinals = [known[hit.uid] for hit in hits]
-            total = sum([hit.score for hit in hits])
-            plain = plain and total - total == 0  # not so for NaN and infinity
+            score = sum([hit.score for hit in hits])
+            plain = plain and score - score == 0  # not so for NaN and infinity
             rows[len(ordinals)].pack_into(block.answers, number * plan.k * _ORDINAL, *ordinals)
-        if response.server_ms is not None:  # type: ignore[union-attr]
-            block.server_ms.append(float(response.server_ms))  # type: ignore[union-attr]
+        server_ms = response.server_ms  # type: ignore[union-attr]
+        if server_ms is not None:
+            if (type(server_ms) is float and 0.0 <= server_ms < inf) or is_milliseconds(server_ms):
+                block.server_ms.append(float(server_ms))
+            else:
+                plain = False
     except BaseException:  # noqa: BLE001 - an unknown uid, a row too many, or no answer at all
         plain = False
     return code if plain else _keep_odd_answer(response, code, number, plan, block)

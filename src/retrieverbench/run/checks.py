@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from retrieverbench.errors import AdapterError, Code
 from retrieverbench.model import Hit, Query, Response
@@ -27,8 +28,9 @@ def check_response(response: object, query: Query) -> list[Hit]:
     """The hits, if the answer is one the protocol allows.
 
     Raises BadAnswer (`bad_answer`, `partial`) otherwise: not a Response, hits that are no
-    list, more than k of them, a uid that is not text, a score that is not a finite number,
-    an object that raises when it is read. The hits are copies: nothing foreign is read again.
+    list, more than k of them, a uid that is not text, a score that is not a finite number, a
+    `server_ms`, `total` or `partial` that cannot be one, an object that raises when it is
+    read. The hits are copies: nothing foreign is read again.
     Duplicates and scores out of order are counted by the metrics; foreign uids are the
     ledger's matter.
     """
@@ -59,6 +61,8 @@ def _read(response: object, k: int) -> list[Hit]:
         if fault is not None:
             raise BadAnswer(f"hit {rank}: {fault}", response)
         read.append(Hit(str.__str__(hit.uid), float(hit.score), hit.tenant, hit.text))
+    for fault in _field_faults(response.server_ms, response.total, response.partial):
+        raise BadAnswer(fault, response)
     if response.partial:
         raise BadAnswer(
             "the backend says that its answer is incomplete", response, code=Code.PARTIAL
@@ -103,6 +107,23 @@ def _hit_fault(hit: object) -> str | None:
     if not _is_finite(score):
         return f"score {score!r:.80} is not a finite number"
     return None
+
+
+def _field_faults(server_ms: object, total: object, partial: object) -> Iterator[str]:
+    """What is wrong with the fields beside the hits; each was read once."""
+    if server_ms is not None and not is_milliseconds(server_ms):
+        yield f"server_ms {server_ms!r:.80} is not a finite number of 0 or more, nor None"
+    if total is not None and (isinstance(total, bool) or not isinstance(total, int) or total < 0):
+        yield f"total {total!r:.80} is not a whole number of 0 or more, nor None"
+    if not isinstance(partial, bool):
+        yield f"partial {partial!r:.80} is {type(partial).__name__}, not bool"
+
+
+def is_milliseconds(value: object) -> TypeGuard[float]:
+    """Whether it can be a duration: a finite number of 0 or more, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return _is_finite(value) and value >= 0
 
 
 def _is_unicode(text: str) -> bool:

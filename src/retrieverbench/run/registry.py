@@ -6,12 +6,15 @@ import hashlib
 import importlib.util
 import inspect
 import re
+import signal
 import sys
+import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from retrieverbench.adapter import CAPABILITIES, Adapter
 from retrieverbench.errors import InputError, MissingClient
@@ -57,11 +60,37 @@ def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
         raise InputError(f"adapter: {name!r} is given by {owners}; uninstall one of them")
     distribution, version = _owner(found[0])
     try:
-        return LoadedAdapter(name, _checked(found[0].load(), name), distribution, version)
-    except InputError:
+        with _importing():
+            return LoadedAdapter(name, _checked(found[0].load(), name), distribution, version)
+    except (InputError, _Interrupt):
         raise
-    except (Exception, SystemExit) as error:  # whatever a plugin may raise, it is its defect
+    except BaseException as error:  # whatever a plugin may raise, it is its defect
         raise _unusable(name, distribution, version, error) from error
+
+
+class _Interrupt(KeyboardInterrupt):
+    """The user's own Ctrl-C, which no `raise KeyboardInterrupt` of an adapter is."""
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Tell Ctrl-C from what an adapter raises: it may raise KeyboardInterrupt itself."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    try:
+        signal.signal(signal.SIGINT, _interrupted)
+    except ValueError:  # not in the main thread, which no signal reaches
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    raise _Interrupt
 
 
 def is_file(name: str) -> bool:
@@ -145,13 +174,40 @@ def _load_file(name: str, base: Path) -> LoadedAdapter:
             f"adapter: {file_name!r} is not there ({path.name} in {path.parent.name}/); "
             "name a .py file, relative to the suite"
         )
-    module = _import_file(path, file_name)
-    classes = [key for key, value in vars(module).items() if isinstance(value, type)]
+    try:
+        with _importing():
+            cls = _class_of(_import_file(path, file_name), file_name, attribute)
+            return LoadedAdapter(name, _checked(cls, name), "file", path.name)
+    except (InputError, _Interrupt):
+        raise
+    except BaseException as error:  # the user's file may raise anything
+        raise InputError(
+            f"adapter: {file_name + _line_of(error, path)!r} cannot be imported: "
+            f"{type(error).__name__}: {one_line(error)}; repair the file"
+        ) from error
+
+
+def _class_of(module: ModuleType, file_name: str, attribute: str) -> type:
+    classes = {key: value for key, value in vars(module).items() if isinstance(value, type)}
     if attribute not in classes:
         raise InputError(
             f"adapter: {file_name!r} has no class {attribute!r}; {nearest(attribute, classes)}"
         )
-    return LoadedAdapter(name, _checked(getattr(module, attribute), name), "file", path.name)
+    return classes[attribute]
+
+
+def _line_of(error: BaseException, path: Path) -> str:
+    """The last line of the file that was running or could not be read, as `:12`."""
+    lines = [line for file, line in _places(error) if file == str(path)]
+    return f":{lines[-1]}" if lines else ""
+
+
+def _places(error: BaseException) -> Iterator[tuple[str, int | None]]:
+    yield from (
+        (entry.filename, entry.lineno) for entry in traceback.extract_tb(error.__traceback__)
+    )
+    if isinstance(error, SyntaxError) and error.filename:
+        yield error.filename, error.lineno
 
 
 def _import_file(path: Path, file_name: str) -> ModuleType:
@@ -163,12 +219,9 @@ def _import_file(path: Path, file_name: str) -> ModuleType:
     sys.modules[module_name] = module  # dataclasses in the file look for it there
     try:
         specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # the user's file may raise anything
-        del sys.modules[module_name]
-        raise InputError(
-            f"adapter: {file_name!r} cannot be imported: "
-            f"{type(error).__name__}: {one_line(error)}; repair the file"
-        ) from error
+    except BaseException:
+        sys.modules.pop(module_name, None)
+        raise
     return module
 
 

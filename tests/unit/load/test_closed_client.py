@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import numpy as np
@@ -229,16 +230,37 @@ async def test_no_exception_of_an_adapter_ends_a_worker(error: BaseException) ->
     assert (await measure(search)).finished.errors == {"bad_answer": 100}
 
 
-async def test_server_time_is_kept_and_nonsense_is_not() -> None:
-    times: list[object] = [2.0, 4.0, 6.0, "fast"]
+async def test_server_time_is_kept_and_nonsense_is_a_bad_answer() -> None:
+    nonsense = ["fast", "7", float("nan"), float("inf"), -1.0, True]
+    times: list[object] = [2.0, 4, np.float64(6.0), None, *nonsense]
 
     async def search(query: Query) -> Response:
-        told = times[int(query.text) % 4]
+        told = times[int(query.text) % 10]
         return Response([Hit("acme/1", 1.0)], server_ms=told)  # type: ignore[arg-type]  # nonsense
 
     found = await measure(search)
     assert found.finished.server_ms_p50 == 4.0
-    assert found.finished.errors == {}
+    assert found.finished.errors == {"bad_answer": 60}
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        ({"total": 3}, {}),
+        ({"total": 3.0}, {"bad_answer": 100}),
+        ({"total": -3}, {"bad_answer": 100}),
+        ({"partial": 1}, {"bad_answer": 100}),
+        ({"partial": ""}, {"bad_answer": 100}),
+    ],
+    ids=str,
+)
+async def test_fields_beside_the_hits_are_checked(
+    fields: dict[str, Any], errors: dict[str, int]
+) -> None:
+    async def search(_query: Query) -> Response:
+        return Response([Hit("acme/1", 1.0)], **fields)
+
+    assert (await measure(search)).finished.errors == errors
 
 
 async def test_cancelled_measurement_leaves_nothing_running() -> None:

@@ -24,6 +24,11 @@ def test_good_answers_pass() -> None:
         assert check_response(Response(hits), QUERY) == hits
 
 
+ODD_TIMES: list[Any] = [float("nan"), float("inf"), -0.5, 10**400, "2.0", True, [1.0]]
+ODD_TOTALS: list[Any] = [-1, 2.0, "2", True, float("nan")]
+ODD_FLAGS: list[Any] = [None, 0, 1, "no", []]
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -42,6 +47,12 @@ def test_good_answers_pass() -> None:
         (Response([hit(score=True)]), "hit 1: score True is bool, not float"),
         (Response([hit(score="1.0")]), "hit 1: score '1.0' is str, not float"),
         (Response([hit(score=None)]), "hit 1: score None is NoneType, not float"),
+        *(
+            (Response([hit()], server_ms=value), f"server_ms {value!r:.80} is not")
+            for value in ODD_TIMES
+        ),
+        *((Response([hit()], total=value), f"total {value!r} is not") for value in ODD_TOTALS),
+        *((Response([hit()], partial=value), f"partial {value!r} is") for value in ODD_FLAGS),
     ],
 )
 def test_broken_answers_are_refused(answer: object, text: str) -> None:
@@ -49,6 +60,11 @@ def test_broken_answers_are_refused(answer: object, text: str) -> None:
         check_response(answer, QUERY)
     assert text in str(caught.value)
     assert caught.value.code is Code.BAD_ANSWER
+
+
+def test_fields_beside_the_hits_may_be_there() -> None:
+    for told in (0, 0.0, 7, 2.5):
+        assert check_response(Response([hit()], server_ms=told, total=0), QUERY) == [hit()]
 
 
 def test_a_numpy_score_is_named_by_its_type() -> None:

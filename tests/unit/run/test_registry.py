@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -164,6 +165,7 @@ def test_another_error_is_no_missing_package(site: Path) -> None:
         ("from json import no_such_name", "ImportError: cannot import name"),
         ("raise RuntimeError('on\\npurpose')", "RuntimeError: on purpose"),
         ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
         ("def broken(:", "SyntaxError"),
         ("x = 1", "AttributeError"),
     ],
@@ -183,6 +185,17 @@ def test_file_adapter_relative_to_the_base(tmp_path: Path) -> None:
     assert (loaded.distribution, loaded.version) == ("file", "mine.py")
 
 
+PANIC = """class Panic(BaseException):
+    def __str__(self): raise self
+raise Panic
+"""
+MOODY = """class Moody(type):
+    def __getattribute__(cls, name):
+        raise SystemExit("moody")
+class Mine(metaclass=Moody): pass
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "body", "text"),
     [
@@ -190,7 +203,12 @@ def test_file_adapter_relative_to_the_base(tmp_path: Path) -> None:
         ("other.py:Mine", GOOD, "'other.py' is not there"),
         ("mine.py:Mien", GOOD, "no class 'Mien'; did you mean 'Mine'?"),
         ("mine.py:Mine", "1 / 0", "ZeroDivisionError: division by zero; repair the file"),
-        ("mine.py:Mine", "raise SystemExit(0)", "SystemExit: 0"),
+        ("mine.py:Mine", "raise SystemExit(0)", "'mine.py:1' cannot be imported: SystemExit: 0"),
+        ("mine.py:Mine", "\nraise KeyboardInterrupt", "'mine.py:2' cannot be imported"),
+        ("mine.py:Mine", "raise GeneratorExit", "GeneratorExit; repair the file"),
+        ("mine.py:Mine", PANIC, "'mine.py:3' cannot be imported: Panic: (its text cannot be read"),
+        ("mine.py:Mine", "x = 1\ndef broken(:", "'mine.py:2' cannot be imported: SyntaxError"),
+        ("mine.py:Mine", MOODY, "'mine.py:3' cannot be imported: SystemExit: moody"),
         ("mine.py:Mine", "import nothing_at_all", "ModuleNotFoundError"),
         ("mine.py:Mine", "class Mine: pass", "lacks capabilities"),
         ("mine.py:Mine", "class Mine: capabilities = {'lexical'}", "lacks capabilities"),
@@ -204,6 +222,20 @@ def test_file_adapter_relative_to_the_base(tmp_path: Path) -> None:
 def test_faults_of_a_file(tmp_path: Path, name: str, body: str, text: str) -> None:
     (tmp_path / "mine.py").write_text(body)
     assert text in message(name, tmp_path)
+
+
+INTERRUPTED = """
+import os, signal, time
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(30)
+"""
+
+
+def test_the_users_own_interrupt_is_no_defect_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(INTERRUPTED)
+    with pytest.raises(KeyboardInterrupt):
+        load_adapter("mine.py:Mine", tmp_path)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_decorated_coroutines_are_coroutines(tmp_path: Path) -> None:
