@@ -30,9 +30,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         sleep(0.05)
     assert ready.exists()
     assert ready.stat().st_mode & 0o077 == 0, "others could read the password"
-    yield json.loads(ready.read_text(encoding="utf-8"))
+    told = json.loads(ready.read_text(encoding="utf-8")) | {"ends with": 0}
+    yield told
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=30) == told["ends with"]
     assert not ready.exists()
 
 
@@ -86,6 +87,7 @@ def test_a_server_that_dies_during_the_run_is_3_and_no_zero(
         if line.startswith("timed pass"):
             break
     _kill_postgres(server["pid"])
+    server["ends with"] = 3
     out, _err = process.communicate(timeout=150)
     assert process.returncode == 3, out
     assert "timed requests failed" in out

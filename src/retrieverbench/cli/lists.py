@@ -1,19 +1,12 @@
-"""`retrieverbench adapters`, `engines`, `engine`: what is installed and what can be started."""
+"""`retrieverbench adapters`, `engines`: what is installed and what can be started."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from retrieverbench.errors import MissingClient, RetrieverBenchError
-
-if TYPE_CHECKING:
-    from retrieverbench.engines import Started
 
 
 @click.command()
@@ -66,72 +59,3 @@ def engines(*, as_json: bool) -> None:
     for row in rows:
         state = f"cannot be started: {row['missing']}" if row["missing"] else "can be started"
         click.echo(f"{row['engine']:<16}{row['fidelity']:<12}{state}")
-
-
-@click.group()
-def engine() -> None:
-    """Fetch or start one engine by hand."""
-
-
-@engine.command()
-@click.argument("name")
-def fetch(name: str) -> None:
-    """Fetch what an engine needs, once, into the user's cache folder."""
-    import anyio
-
-    from retrieverbench.cli.progress import show_progress
-    from retrieverbench.engines import load_engine
-    from retrieverbench.job import fetching
-    from retrieverbench.run import fetch_engine
-
-    found = load_engine(name)
-    with show_progress(plain=not sys.stderr.isatty()) as progress:
-        anyio.run(fetch_engine, found, name, {}, fetching(progress))
-    click.echo(f"{name}: everything is there")
-
-
-@engine.command()
-@click.argument("name")
-@click.option("--ready-file", type=click.Path(path_type=Path), help="JSON: endpoint, version, pid.")
-def start(name: str, ready_file: Path | None) -> None:
-    """Start an engine and keep it until interrupted (Ctrl-C)."""
-    import anyio
-
-    from retrieverbench.engines import load_engine
-
-    found = load_engine(name)
-    reason = found.missing()
-    if reason is not None:
-        raise MissingClient(reason)
-
-    async def keep() -> None:
-        import signal
-
-        async with found.start({}) as started:
-            if ready_file is not None:
-                _write_ready(ready_file, started)
-            click.echo(f"{name} {started.version} answers at {started.endpoint}")
-            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                async for _ in signals:
-                    break
-
-    try:
-        anyio.run(keep)
-    finally:
-        if ready_file is not None:
-            ready_file.unlink(missing_ok=True)
-
-
-def _write_ready(path: Path, started: Started) -> None:
-    """What a client needs to reach the engine, its secrets included: readable by us alone."""
-    ready = {
-        "endpoint": started.endpoint,
-        "fidelity": started.fidelity,
-        "version": started.version,
-        "secrets": {key: secret.reveal() for key, secret in started.secrets.items()},
-        "pid": os.getpid(),
-    }
-    partial = path.with_name(path.name + ".tmp")
-    partial.touch(mode=0o600)
-    partial.write_text(json.dumps(ready), encoding="utf-8")
-    partial.replace(path)

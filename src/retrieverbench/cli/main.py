@@ -14,9 +14,10 @@ import traceback
 import click
 
 from retrieverbench.cli.baseline import baseline
+from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
-from retrieverbench.cli.lists import adapters, engine, engines
+from retrieverbench.cli.lists import adapters, engines
 from retrieverbench.cli.output import (
     close_streams,
     is_fault_of_writing,

@@ -7,13 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from retrieverbench import engines
 from retrieverbench.adapter import Secret
 from retrieverbench.errors import InputError
 from retrieverbench.model import Fidelity
 from retrieverbench.options import nearest
+
+if TYPE_CHECKING:
+    from retrieverbench.engines.processes import Supervised
 
 _SHARED = frozenset({"base", "processes", "fetch"})
 
@@ -24,6 +27,7 @@ class Started:
 
     `details` are JSON values for the artifact: settings that matter for the numbers
     (`fsync = off`), pid, seconds to ready, what the vendor's server has and this lacks.
+    `process` is what answers at `endpoint`, None if it is none of ours.
     """
 
     endpoint: str
@@ -31,6 +35,7 @@ class Started:
     version: str
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     details: Mapping[str, object] = field(default_factory=dict)
+    process: Supervised | None = None
 
 
 class Engine(Protocol):

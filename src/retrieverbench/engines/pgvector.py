@@ -113,6 +113,7 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
                 version=str(details.pop("server_version")),
                 secrets={"user": Secret(_USER), "password": Secret(password)},
                 details=details,
+                process=server,
             )
 
 

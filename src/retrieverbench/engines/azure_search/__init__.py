@@ -79,6 +79,7 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
                     "options": dict(options),
                     "notes": list(NOTES),
                 },
+                process=process,
             )
 
 

@@ -131,4 +131,5 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
                     "java": java.version,
                     "lacks": list(_LACKS),
                 },
+                process=process,
             )

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -32,6 +32,7 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from retrieverbench.engines.processes.supervisor import PUBLISHED, remove_folder
 from retrieverbench.errors import TimedOut, Unavailable
 
 _PREFIX = "retrieverbench-"
@@ -58,6 +59,26 @@ class Supervised:
         """The last lines of the log, for an error's text."""
         return log_tail(self.log, lines)
 
+    async def wait(self) -> str:
+        """Wait until it ends, whatever ends it; return how it ended, with the end of its log."""
+        await self.supervisor.wait()
+        return f"engine {self.name}: {self.ended}; its log ends:\n{self.log_tail()}"
+
+    def publish(self, path: Path, text: str) -> None:
+        """Write a file for other programs, that only our user can read and that goes with us.
+
+        It appears whole, and is removed with the engine's private folder, whoever removes it:
+        so it does not outlive a kill -9 of this process either. Raises OSError.
+        """
+        path, content = path.absolute(), text.encode()
+        descriptor, partial = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            with (self.log.parent / PUBLISHED).open("a", encoding="utf-8") as published:
+                line = [partial, str(path), hashlib.sha256(content).hexdigest()]
+                published.write(json.dumps(line) + "\n")
+            file.write(content)
+        Path(partial).replace(path)
+
 
 def log_tail(log: Path, lines: int = 15) -> str:
     """The last lines of a log file; says so when there are none."""
@@ -81,7 +102,7 @@ async def private_folder(name: str) -> AsyncIterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
         os.close(lock)
 
 
@@ -195,7 +216,7 @@ def remove_leftovers() -> None:
             continue  # its owner is alive
         else:
             _kill_recorded(folder / _PID_FILE)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
         finally:
             os.close(lock)
 

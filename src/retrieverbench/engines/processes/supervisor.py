@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import hashlib
 import json
 import os
 import select
@@ -26,6 +27,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+PUBLISHED = "published.jsonl"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PARENT_GONE, _ENGINE_GONE, _STOP = "parent gone", "engine gone", "stop"
@@ -56,10 +58,25 @@ def main() -> None:
             break
     _kill_descendants()
     if reason == _PARENT_GONE:
-        shutil.rmtree(order["folder"], ignore_errors=True)
+        remove_folder(Path(order["folder"]))
     else:
         _remove_when_released(Path(order["folder"]), Path(order["lock"]))
     raise SystemExit(code)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all in it, and first the files elsewhere that it names as its own.
+
+    A file with such a name and other content is another's and stays.
+    """
+    with contextlib.suppress(OSError):
+        for line in (folder / PUBLISHED).read_text("utf-8").splitlines():
+            partial, path, sha256 = json.loads(line)
+            with contextlib.suppress(OSError):
+                Path(partial).unlink(missing_ok=True)
+                if hashlib.sha256(Path(path).read_bytes()).hexdigest() == sha256:
+                    Path(path).unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _spawn(command: list[str], order: dict[str, Any]) -> subprocess.Popen[bytes]:
@@ -139,7 +156,7 @@ def _remove_when_released(folder: Path, lock: Path) -> None:
     fcntl.flock(released, fcntl.LOCK_EX)
     with contextlib.suppress(OSError):
         if os.path.samestat(os.fstat(held), folder.lstat()):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
     os._exit(0)
 
 

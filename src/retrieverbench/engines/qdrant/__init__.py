@@ -15,7 +15,12 @@ from typing import Any
 
 from retrieverbench.adapter import Secret
 from retrieverbench.engines.base import Started
-from retrieverbench.engines.processes import private_folder, running, wait_until_ready
+from retrieverbench.engines.processes import (
+    Supervised,
+    private_folder,
+    running,
+    wait_until_ready,
+)
 from retrieverbench.errors import MissingClient
 from retrieverbench.model import Fidelity
 from retrieverbench.options import parse_options
@@ -65,7 +70,7 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
                 return await _answers(ready)
 
             seconds = await wait_until_ready(process, probe, timeout=_READY_WITHIN)
-            yield _started(_read(ready), seconds)
+            yield _started(_read(ready), seconds, process)
 
 
 def _command(ready: Path, chosen: Options) -> list[str]:
@@ -79,7 +84,7 @@ def _command(ready: Path, chosen: Options) -> list[str]:
     return command
 
 
-def _started(told: Mapping[str, Any], seconds: float) -> Started:
+def _started(told: Mapping[str, Any], seconds: float, process: Supervised) -> Started:
     from importlib.metadata import version
 
     from retrieverbench.engines.qdrant.server import SERVER_VERSION
@@ -95,6 +100,7 @@ def _started(told: Mapping[str, Any], seconds: float) -> Started:
             "seconds_to_ready": round(seconds, 3),
             "lacks": list(LACKS),
         },
+        process=process,
     )
 
 

@@ -1,0 +1,128 @@
+"""`retrieverbench engine`: fetch or start one engine by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from retrieverbench.errors import InputError, MissingClient, Unavailable
+
+if TYPE_CHECKING:
+    from retrieverbench.engines import Engine, Started
+    from retrieverbench.engines.processes import Supervised
+
+
+@click.group()
+def engine() -> None:
+    """Fetch or start one engine by hand."""
+
+
+@engine.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Fetch what an engine needs, once, into the user's cache folder."""
+    import anyio
+
+    from retrieverbench.cli.progress import show_progress
+    from retrieverbench.engines import load_engine
+    from retrieverbench.job import fetching
+    from retrieverbench.run import fetch_engine
+
+    found = load_engine(name)
+    with show_progress(plain=not sys.stderr.isatty()) as progress:
+        anyio.run(fetch_engine, found, name, {}, fetching(progress))
+    click.echo(f"{name}: everything is there")
+
+
+@engine.command()
+@click.argument("name")
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON: endpoint, version, secrets, pid. Only your user can read it, and it goes when the "
+    "engine does.",
+)
+def start(name: str, ready_file: Path | None) -> None:
+    """Start an engine and keep it until interrupted (Ctrl-C).
+
+    Exits 3 with the engine's own last words when it ends by itself.
+    """
+    import anyio
+
+    from retrieverbench.engines import load_engine
+
+    found = load_engine(name)
+    reason = found.missing()
+    if reason is not None:
+        raise MissingClient(reason)
+    if ready_file is not None:
+        with _naming(ready_file):
+            ready_file.unlink(missing_ok=True)  # what an earlier start left tells nothing now
+            ready_file.parent.stat()
+    anyio.run(_keep, found, name, ready_file)
+
+
+async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
+    """Start it and return at Ctrl-C or SIGTERM; Unavailable when the engine ends before."""
+    import anyio
+
+    async with engine.start({}) as started:
+        assert started.process is not None
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            if ready_file is not None:
+                with _naming(ready_file):
+                    started.process.publish(ready_file, _ready(started))
+            click.echo(f"{name} {started.version} answers at {started.endpoint}")
+            ended = await _end_before(signals, started.process)
+    if ended is not None:
+        raise Unavailable(ended)
+
+
+async def _end_before(signals: AsyncIterator[signal.Signals], process: Supervised) -> str | None:
+    """How the process ended; None when a signal came first."""
+    import anyio
+
+    ended = None
+
+    async def watch() -> None:
+        nonlocal ended
+        ended = await process.wait()
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        await anext(signals)
+        tasks.cancel_scope.cancel()
+    return ended
+
+
+def _ready(started: Started) -> str:
+    """What a client needs to reach the engine, its secrets included."""
+    ready = {
+        "endpoint": started.endpoint,
+        "fidelity": started.fidelity,
+        "version": started.version,
+        "secrets": {key: secret.reveal() for key, secret in started.secrets.items()},
+        "pid": os.getpid(),
+    }
+    return json.dumps(ready)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say of an error of the file system which option it is about."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"--ready-file: {path} cannot be written ({error.strerror}); "
+            "name a file in a folder that exists and is writable"
+        ) from error

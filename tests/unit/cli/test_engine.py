@@ -1,0 +1,100 @@
+"""`retrieverbench engine start`: what is left of it, whatever ends it or its engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from bench_support import COMMAND
+from engine_support import need_engine
+
+Start = Callable[[], "tuple[subprocess.Popen[str], dict[str, Any]]"]
+
+
+@pytest.fixture
+def ready(tmp_path: Path) -> Path:
+    return tmp_path / "ready.json"
+
+
+@pytest.fixture
+def start(ready: Path) -> Iterator[Start]:
+    """Starts pgvector by hand; returns the command's process and its ready file's content."""
+    need_engine("pgvector")
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> tuple[subprocess.Popen[str], dict[str, Any]]:
+        process = subprocess.Popen(
+            [COMMAND, "engine", "start", "pgvector", "--ready-file", ready],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        until(lambda: ready.exists() or process.poll() is not None)
+        return process, json.loads(ready.read_text("utf-8"))
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = monotonic() + seconds
+    while not condition():
+        assert monotonic() < deadline, "waited in vain"
+        sleep(0.02)
+
+
+def engine_of(process: subprocess.Popen[str]) -> int:
+    """The pid of the engine: the only child of the supervisor, the command's only child."""
+    pid = process.pid
+    for _ in range(2):
+        pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()[0])
+    return pid
+
+
+def test_an_engine_that_ends_is_3_with_its_last_words(start: Start, ready: Path) -> None:
+    process, _ = start()
+    os.kill(engine_of(process), signal.SIGQUIT)  # PostgreSQL's immediate shutdown
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert errors.startswith("error: engine pgvector: it ended with exit code 0; its log ends:")
+    assert "received immediate shutdown request" in errors
+    assert not ready.exists()
+
+
+def test_kill_9_leaves_no_password_behind(start: Start, ready: Path) -> None:
+    process, told = start()
+    assert told["secrets"]["password"]
+    process.kill()
+    until(lambda: not ready.exists())
+    assert list(ready.parent.iterdir()) == []
+
+
+def test_a_ready_file_of_another_start_stays(start: Start, ready: Path) -> None:
+    process, _ = start()
+    ready.unlink()
+    ready.write_text("another's", "utf-8")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert ready.read_text("utf-8") == "another's"
+
+
+@pytest.mark.parametrize("where", ["absent/ready.json", ""])
+def test_a_ready_file_that_cannot_be_written_is_wrong_input(tmp_path: Path, where: str) -> None:
+    command = [str(COMMAND), "engine", "start", "pgvector", "--ready-file", str(tmp_path / where)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--ready-file" in done.stderr
+    assert str(tmp_path / where).rstrip("/") in done.stderr
+    assert "Traceback" not in done.stderr
