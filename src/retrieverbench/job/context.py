@@ -58,9 +58,11 @@ def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress)
 def settings_for(job: Job, state: EntryState, connection: Connection, arm: str = "") -> Settings:
     """How the adapter is opened; `arm` names a second place beside the measured one."""
     suite = job.prepared.suite
+    attach = state.entry.attach
     return Settings(
         endpoint=connection.endpoint,
-        place=place_name(job.run_id, state.entry, arm),
+        place="" if attach else place_name(job.run_id, state.entry, arm),
+        attached=attach.attached if attach else None,
         modes=frozenset(state.modes),
         layout=state.entry.layout,
         dimension=job.dimension,

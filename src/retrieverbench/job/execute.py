@@ -40,6 +40,7 @@ from retrieverbench.run import (
     ask_all,
     build_queries,
     connect,
+    is_loaded,
     load_place,
     one_line,
     open_adapter,
@@ -103,7 +104,7 @@ async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None
         for state in states:
             await _open(job, state, engines, places)
         if embedding is not None and any(state.opened for state in states):
-            await _embed(job, embedding)
+            await _embed(job, embedding, with_chunks=any(map(_takes_vectors, states)))
         for state in states:
             await _load(job, state)
         for state in states:
@@ -150,10 +151,18 @@ async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExit
         _fail(job, state, error)
 
 
-async def _embed(job: Job, embedding: Embedding) -> None:
+def _takes_vectors(state: EntryState) -> bool:
+    opened = state.opened
+    dense = any(mode != "lexical" for mode in state.modes)
+    return dense and opened is not None and is_loaded(state.entry, opened.loaded)
+
+
+async def _embed(job: Job, embedding: Embedding, *, with_chunks: bool) -> None:
     questions = {case.id: case.query for case in job.prepared.cases}
-    advance = job.progress.begin("embedding", len(job.prepared.corpus.chunks) + len(questions))
-    job.embedded = await embed_set(embedding, job.prepared.corpus, questions, advance)
+    corpus = job.prepared.corpus
+    total = len(questions) + (len(corpus.chunks) if with_chunks else 0)
+    advance = job.progress.begin("embedding", total)
+    job.embedded = await embed_set(embedding, corpus, questions, advance, with_chunks=with_chunks)
 
 
 async def _load(job: Job, state: EntryState) -> None:
@@ -217,6 +226,7 @@ async def _quality(job: Job, state: EntryState) -> None:
             timeout=suite.timeout,
             on_done=_checking(job, state, mode, counting(advance)),
             hidden=place.hidden,
+            keys=place.keys,
         )
 
 
@@ -253,6 +263,7 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
                     place.adapter.search,
                     state.queries[mode],
                     _expected(job, run),
+                    place.keys,
                 )
             )
             owners.append((state, mode, run.target.label))

@@ -16,7 +16,7 @@ from retrieverbench.leaks import (
     probe_canaries,
 )
 from retrieverbench.model import TenantId
-from retrieverbench.run import Place, build_queries, open_place
+from retrieverbench.run import Place, build_queries, is_loaded, open_place
 
 
 async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
@@ -25,7 +25,7 @@ async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
     A target that cannot be written to gets neither, and its leak columns say so. Raises
     BackendError when the backend fails at it.
     """
-    if "put" not in place.loaded.cls.capabilities:
+    if not is_loaded(state.entry, place.loaded):
         return
     options = job.prepared.suite.leaks
     if options.canaries:

@@ -12,7 +12,14 @@ from retrieverbench.job.scoring import chunks_per_tenant
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
-from retrieverbench.run import LoadedAdapter, Suite, TargetEntry, check_capabilities, load_adapter
+from retrieverbench.run import (
+    LoadedAdapter,
+    Suite,
+    TargetEntry,
+    check_capabilities,
+    keys_of,
+    load_adapter,
+)
 
 SELECTABLE = ("category", "kind", "lang", "source", "tenant", "variant")
 
@@ -78,6 +85,9 @@ def prepare(
     corpus, golden = load_questions(suite)
     if suite.vectors:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus)
+    faults = _attach_faults(suite, kept, corpus)
+    if faults:
+        raise InputError(*faults)
     return Prepared(
         suite=replace(suite, targets=tuple(kept)),
         golden=golden,
@@ -129,6 +139,18 @@ def _load_adapters(
             faults += check_capabilities(entry, loaded, place)
             adapters.append(loaded)
     return tuple(adapters)
+
+
+def _attach_faults(suite: Suite, kept: Sequence[TargetEntry], corpus: Corpus) -> list[str]:
+    """Attached indexes whose ids do not tell the corpus's chunks apart."""
+    faults: list[str] = []
+    for entry in kept:
+        line = suite.line("targets", suite.targets.index(entry), "attach")
+        try:
+            keys_of(entry, corpus.chunks)
+        except InputError as error:
+            faults += [f"{suite.path}:{line}: {fault}" for fault in error.faults]
+    return faults
 
 
 def _metrics(suite: Suite, rules: Sequence[Rule], faults: list[str]) -> tuple[str, ...]:

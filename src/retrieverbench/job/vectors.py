@@ -62,18 +62,26 @@ async def open_embedding(
 
 
 async def embed_set(
-    embedding: Embedding, corpus: Corpus, questions: Mapping[str, str], on_progress: Advance
+    embedding: Embedding,
+    corpus: Corpus,
+    questions: Mapping[str, str],
+    on_progress: Advance,
+    *,
+    with_chunks: bool = True,
 ) -> Embedded:
     """Embed chunks and questions (case id → text), cached on disk.
 
+    Without `with_chunks` the questions only: nothing is loaded where indexes are attached.
     Chunks that came with vectors keep them; then the embedder must be the one they were
     made with, which a few of them show: InputError otherwise.
     """
     embedder, cache = embedding.embedder, embedding.cache
     if embedding.checks_vectors and any(chunk.vector is not None for chunk in corpus.chunks):
         await probe_embedder(corpus, embedder)
-    embedded = await embed_corpus(corpus, embedder, cache, on_progress)
-    before = len(corpus.chunks)
+    embedded, before = corpus, 0
+    if with_chunks:
+        embedded = await embed_corpus(corpus, embedder, cache, on_progress)
+        before = len(corpus.chunks)
     vectors = await embed_queries(
         list(questions.values()), embedder, cache, lambda done: on_progress(before + done)
     )

@@ -20,6 +20,7 @@ from retrieverbench.load.block import (
 from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
 from retrieverbench.load.judge import Violation, judge_block, summarise
 from retrieverbench.model import Query, TenantId, Timings
+from retrieverbench.run import uid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,15 @@ class Subject:
     """One target of the timed pass: its queries are those of the quality pass, in order.
 
     `expected` is, per query, how many rows a complete answer has; None where only the
-    backend knows (lexical mode).
+    backend knows (lexical mode). `keys` translates the ids of an attached index to uids of
+    the ledger; None where hits carry uids.
     """
 
     label: str
     search: Search
     queries: Sequence[Query]
     expected: Sequence[int] | None
+    keys: Mapping[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -185,9 +188,16 @@ def _block_plan(
         concurrency=plan.concurrency,
         timeout_ns=int(plan.timeout * 1e9),
         stop_ns=int(plan.seconds * 1e9),
-        ordinals=ordinals,
+        ordinals=_ordinals(subject, ordinals),
         k=subject.queries[0].k,
     )
+
+
+def _ordinals(subject: Subject, ordinals: Mapping[str, int]) -> Mapping[str, int]:
+    """The number of each uid, by the name under which the subject returns it."""
+    if subject.keys is None:
+        return ordinals
+    return {key: ordinals[uid] for key, uid in subject.keys.items()}
 
 
 def _result(
@@ -197,6 +207,9 @@ def _result(
     uids: Sequence[str],
     owners: Mapping[str, TenantId],
 ) -> TimedResult:
+    if subject.keys is not None:
+        for block in (*measured.blocks, *measured.unscored):
+            block.unknown = [(n, rank, uid_of(key, subject.keys)) for n, rank, key in block.unknown]
     judged, unscored = (
         [
             judge_block(block, subject.queries, subject.expected, uids, owners)

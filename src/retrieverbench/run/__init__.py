@@ -1,11 +1,14 @@
 """Open targets, ask every case, collect what came back."""
 
+from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
 from retrieverbench.run.places import (
     Opened,
     Place,
     check_capabilities,
+    is_loaded,
+    keys_of,
     load_place,
     open_adapter,
     open_place,
@@ -32,6 +35,8 @@ __all__ = [
     "check_response",
     "connect",
     "fetch_engine",
+    "is_loaded",
+    "keys_of",
     "load_adapter",
     "load_place",
     "load_suite",
@@ -40,4 +45,5 @@ __all__ = [
     "open_place",
     "place_name",
     "search_once",
+    "uid_of",
 ]

@@ -12,8 +12,9 @@ from time import perf_counter_ns
 import anyio
 
 from retrieverbench.adapter import OWN_PREFIX, Adapter, Description, Settings, Writable
-from retrieverbench.errors import AdapterError, BackendError
+from retrieverbench.errors import AdapterError, BackendError, Code
 from retrieverbench.model import Chunk, Fidelity
+from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.description import checked_description
 from retrieverbench.run.guard import Step
@@ -35,6 +36,7 @@ class Place:
     """An opened and loaded place. Times are in seconds, None where nothing was loaded.
 
     `timeout` is the suite's, per search. `note` is what its reader should know, "" if nothing.
+    `keys` translates the ids of an attached index to uids; None where hits carry uids.
     """
 
     entry: TargetEntry
@@ -44,6 +46,7 @@ class Place:
     description: Description
     fidelity: Fidelity
     timeout: float
+    keys: Mapping[str, str] | None = None
     load_seconds: float | None = None
     settle_seconds: float | None = None
     note: str = ""
@@ -78,7 +81,7 @@ class Place:
 
 def check_capabilities(entry: TargetEntry, loaded: LoadedAdapter, where: str) -> list[str]:
     """One line per thing the entry asks for that the adapter does not claim."""
-    wanted = [*entry.modes, entry.layout]
+    wanted = [*entry.modes, entry.layout, *(["attach"] if entry.attach else [])]
     return [
         f"{where}: adapter {loaded.name!r} does not support {word!r}; "
         f"it supports {', '.join(sorted(loaded.cls.capabilities))}"
@@ -142,13 +145,13 @@ async def open_adapter(
 async def load_place(
     opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int], None] = lambda _done: None
 ) -> Place:
-    """Load, wait until searchable, count, describe; an adapter without `put` is only described.
+    """Load, wait until searchable, count, describe; what cannot be loaded is only described.
 
-    Raises AdapterError when the counts per tenant differ from what was sent, and otherwise
-    as `open_adapter` does.
+    Raises AdapterError when the counts per tenant differ from what was sent, InputError for
+    an attached index whose ids cannot be told apart, and otherwise as `open_adapter` does.
     """
     seconds = None
-    if "put" in opened.loaded.cls.capabilities:
+    if is_loaded(opened.entry, opened.loaded):
         put, settle = opened.step("put", STEP_TIMEOUTS), opened.step("settle", SETTLE_TIMEOUTS)
         seconds = await _put(opened.adapter, chunks, put, settle, on_put)
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
@@ -156,6 +159,8 @@ async def load_place(
     differing = hide(count_differences(description, chunks), hidden)
     if seconds is None and not description.chunks:
         differing = ""
+    if opened.entry.attach is not None:
+        _check_covered(description, chunks)
     if seconds is not None and differing:
         raise AdapterError(f"after loading, counts differ: {differing}")
     return Place(
@@ -166,10 +171,40 @@ async def load_place(
         description,
         _fidelity(opened.connection, description),
         opened.settings.timeout,
+        keys=keys_of(opened.entry, chunks),
         load_seconds=seconds[0] if seconds else None,
         settle_seconds=seconds[1] if seconds else None,
         note=f"its counts differ from the corpus: {differing}" if differing else "",
     )
+
+
+def is_loaded(entry: TargetEntry, loaded: LoadedAdapter) -> bool:
+    """Whether the harness loads it: the adapter can, and it is no index of the user's."""
+    return "put" in loaded.cls.capabilities and entry.attach is None
+
+
+def keys_of(entry: TargetEntry, chunks: Sequence[Chunk]) -> dict[str, str] | None:
+    """`make_keys` of an entry; None where hits carry uids."""
+    if entry.attach is None:
+        return None
+    return make_keys(entry.attach, chunks, f"target {entry.name!r}: attach")
+
+
+def _check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
+    """Who owns a chunk that no record holds nobody can say, nor whether showing it is a leak."""
+    known = Counter(chunk.tenant.value for chunk in chunks)
+    more = [
+        f"{tenant!r} has {count} chunks in the index and {known[tenant]} in the corpus"
+        for tenant, count in sorted(description.chunks.items())
+        if count > known[tenant]
+    ]
+    if more:
+        raise AdapterError(
+            f"the corpus does not cover the index: {'; '.join(more[:3])}"
+            f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}; "
+            "export every chunk of the index, with its owner, as the corpus",
+            code=Code.WRONG_COUNT,
+        )
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter_ns
 
 import anyio
@@ -12,6 +13,7 @@ import anyio
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
 from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
+from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.guard import is_sound, is_stop
 from retrieverbench.run.text import hide, one_line, text_of
@@ -50,11 +52,13 @@ async def ask_all(
     timeout: float,
     on_done: Callable[[CaseResult], None] = lambda _result: None,
     hidden: Collection[str] = (),
+    keys: Mapping[str, str] | None = None,
 ) -> Run:
     """Ask every case once; `timeout` is in seconds and per case.
 
     A failure is the case's result with its code, never an empty list; it stops nothing.
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
+    `keys` translates the ids of an attached index to uids.
     """
     results: list[CaseResult | None] = [None] * len(cases)
     pending = iter(range(len(cases)))
@@ -62,6 +66,7 @@ async def ask_all(
     async def worker() -> None:
         for index in pending:
             result = await _ask(adapter, cases[index].id, queries[index], timeout, hidden)
+            result = result if keys is None else _translated(result, keys)
             results[index] = result
             on_done(result)
 
@@ -86,6 +91,14 @@ async def _ask(
         refused = error.uids if isinstance(error, BadAnswer) else ()
         return CaseResult(case_id, "error", (), error.code.word, message, refused)
     return CaseResult(case_id, "ok", tuple((hit.uid, float(hit.score)) for hit in hits))
+
+
+def _translated(result: CaseResult, keys: Mapping[str, str]) -> CaseResult:
+    return replace(
+        result,
+        hits=tuple((uid_of(key, keys), score) for key, score in result.hits),
+        refused=tuple(uid_of(key, keys) for key in result.refused),
+    )
 
 
 async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:

@@ -23,7 +23,14 @@ from retrieverbench.run.text import one_line
 
 GROUP = "retrieverbench.adapters"
 _COROUTINES = ("open", "search", "describe", "close")
-_LOADING = ("put", "settle")
+_FURTHER = {
+    "put": ("put", "settle"),
+    "get": ("get",),
+    "delete": ("delete",),
+    "move": ("move",),
+    "explain": ("explain",),
+}
+"""What a capability needs beside them."""
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)[ \t]*(?:\[(?P<extras>[^\]]*)\])?")
 
 
@@ -232,7 +239,9 @@ def _checked(cls: object, name: str) -> type[Adapter]:
     capabilities = getattr(cls, "capabilities", None)
     if not isinstance(capabilities, frozenset) or not capabilities:
         raise InputError(f"adapter: {name!r} lacks capabilities, a frozenset of words")
-    parts = _COROUTINES + (_LOADING if "put" in capabilities else ())
+    parts = _COROUTINES + tuple(
+        part for word, more in _FURTHER.items() if word in capabilities for part in more
+    )
     absent = [part for part in parts if not callable(getattr(cls, part, None))]
     if absent:
         raise InputError(f"adapter: {name!r} lacks {', '.join(absent)}; see retrieverbench.adapter")

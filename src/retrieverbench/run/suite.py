@@ -26,6 +26,7 @@ from retrieverbench.model import (
     Target,
 )
 from retrieverbench.options import parse_options
+from retrieverbench.run.attach import AttachEntry
 from retrieverbench.run.registry import is_file
 from retrieverbench.run.suite_checks import suite_faults
 from retrieverbench.run.toml_lines import KeyPath, key_lines
@@ -44,7 +45,8 @@ class TargetEntry:
     engine of that name; otherwise `endpoint` or `endpoint_env` (the name of an environment
     variable) says where the server is; an adapter in process needs neither. `secrets` maps
     the adapter's names to names of environment variables. `connect`, `place` and `search`
-    are the adapter's own options.
+    are the adapter's own options. With `attach` the target is an index of the user's, which
+    is only read.
     """
 
     adapter: str
@@ -56,6 +58,7 @@ class TargetEntry:
     endpoint_env: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict)
     required: bool = False
+    attach: AttachEntry | None = None
     engine_options: Mapping[str, object] = field(default_factory=dict)
     connect: Mapping[str, object] = field(default_factory=dict)
     place: Mapping[str, object] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from retrieverbench.engines import engine_names
 from retrieverbench.errors import TenantError
 from retrieverbench.model import parse_tenant
 from retrieverbench.options import nearest
+from retrieverbench.run.attach import is_field
 from retrieverbench.run.endpoint import split_credentials
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
         yield "engine", "engine and endpoint both given; keep one"
     if target.endpoint and target.endpoint_env:
         yield "endpoint", "endpoint and endpoint_env both given; keep one"
+    yield from _attach_faults(target)
     if target.engine_name and target.engine_name not in engine_names():
         yield (
             "engine",
@@ -101,6 +103,30 @@ def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
             ),
         )
     yield from _secret_faults(target)
+
+
+def _attach_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
+    if target.attach is None:
+        return
+    if target.engine:
+        yield (
+            "attach",
+            "engine and attach both given: an engine started here is empty; keep one",
+        )
+    if target.place:
+        yield "place", "place and attach both given: nothing is made beside an attached index"
+    if not is_field(target.attach.matches):
+        yield "attach.matches", f"{target.attach.matches!r:.80} is no field; {_MATCHES}"
+    for key in ("name", "id", "tenant"):
+        if not getattr(target.attach, key):
+            yield f"attach.{key}", "is empty; name the index and its fields"
+    if not target.attach.text and set(target.modes) & {"lexical", "hybrid"}:
+        yield "attach.text", "no text field is named, and lexical search needs one; add it"
+    if not target.attach.vector and set(target.modes) & {"dense", "hybrid"}:
+        yield "attach.vector", "no vector field is named, and dense search needs one; add it"
+
+
+_MATCHES = "write id, uid or metadata.<name>"
 
 
 def _secret_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
