@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
@@ -30,8 +30,8 @@ import anyio.to_thread
 import numpy as np
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import InputError, TenantError, Unavailable
-from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
+from retrieverbench.errors import InputError, Rejected, TenantError, Unavailable
+from retrieverbench.model import Chunk, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench_adapters.memory.analyzer import Analyzer
 from retrieverbench_adapters.memory.index import Index, build_index, unit_vector
@@ -45,14 +45,15 @@ class Memory:
     """Chunks in a dictionary; arrays, built by `settle`, in which is searched."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"dense", "lexical", "hybrid", "filter", "index", "put", "where", "exact", "stable_ties"}
+        {"dense", "lexical", "hybrid", "filter", "index", "where", "exact", "stable_ties"}
+        | {"put", "get", "delete", "move", "total", "explain"}
     )
 
     def __init__(self, settings: Settings, options: Options) -> None:
         self._settings = settings
         self._options = options
         self._analyzer = Analyzer(options.place.analyzer)
-        self._chunks: dict[str, Chunk] = {}
+        self._chunks: dict[str, Chunk] = {}  # by the uid they were put with, moved or not
         self._built: Mapping[str, Index] = {}
         self._closed = False
 
@@ -77,7 +78,7 @@ class Memory:
     async def settle(self) -> None:
         """Build the arrays anew, in a thread, and exchange them at once."""
         self._check_open()
-        chunks = sorted(self._chunks.values(), key=lambda chunk: (chunk.tenant, chunk.uid))
+        chunks = sorted(self._chunks.items(), key=lambda item: (item[1].tenant, item[0]))
         analyzer = Analyzer(self._options.place.analyzer)  # not shared between threads
         build = partial(self._build, chunks, analyzer)
         self._built = await anyio.to_thread.run_sync(build)
@@ -91,8 +92,45 @@ class Memory:
         if index is None:
             return Response([], total=0 if "total" in query.want else None)
         best, total = ranked(index, query, self._analyzer, self._options.search)
-        hits = [_hit(index.chunks[row], score, query.want) for row, score in best]
+        hits = [_hit(index.uids[row], index.chunks[row], score, query.want) for row, score in best]
         return Response(hits, total=total if "total" in query.want else None)
+
+    async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
+        """The tenant's own among them, as `settle` last made them searchable."""
+        self._check_open()
+        _check_tenant(tenant)
+        index = self._built.get(tenant.value)
+        if index is None:
+            return []
+        start, end = index.spans[tenant.value]
+        own = dict(zip(index.uids[start:end], index.chunks[start:end], strict=True))
+        wanted = frozenset({"tenant", "text"})
+        return [_hit(uid, own[uid], 1.0, wanted) for uid in uids if uid in own]
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Forget the tenant's own among them; they are found until `settle`."""
+        self._check_open()
+        _check_tenant(tenant)
+        for uid in uids:
+            if uid in self._chunks and self._chunks[uid].tenant == tenant:
+                del self._chunks[uid]
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Change the owner of a chunk of `source`; Rejected when it has no such chunk."""
+        self._check_open()
+        _check_tenant(source)
+        _check_tenant(target)
+        chunk = self._chunks.get(uid)
+        if chunk is None or chunk.tenant != source:
+            raise Rejected(f"memory: {source.value!r} has no chunk {uid!r} to move")
+        self._chunks[uid] = replace(chunk, tenant=target)
+
+    async def explain(self, query: Query) -> Plan:
+        """What `search` does, always."""
+        self._check_open()
+        _check_tenant(query.tenant)
+        rows = "the rows of the tenant, then every one of them is scored"
+        return Plan((rows,), vector_index="", filtered="before")
 
     async def describe(self) -> Description:
         """Counts of what `settle` built, and the sizes by which analyzers can be compared."""
@@ -127,11 +165,13 @@ class Memory:
         if self._closed:
             raise Unavailable("memory: this place was closed; open a new one")
 
-    def _build(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> Mapping[str, Index]:
+    def _build(
+        self, chunks: Sequence[tuple[str, Chunk]], analyzer: Analyzer
+    ) -> Mapping[str, Index]:
         """The index that answers each tenant: one for all, or one each."""
         groups = [chunks]
         if self._settings.layout == "index":
-            groups = [list(own) for _, own in groupby(chunks, key=lambda chunk: chunk.tenant)]
+            groups = [list(own) for _, own in groupby(chunks, key=lambda item: item[1].tenant)]
         place, dimension = self._options.place, self._settings.dimension
         indexes = [build_index(group, analyzer, place, dimension) for group in groups]
         return {tenant: index for index in indexes for tenant in index.spans}
@@ -142,9 +182,9 @@ def _check_tenant(tenant: object) -> None:
         raise TenantError(f"memory: tenant: {tenant!r:.80} is not a checked tenant")
 
 
-def _hit(chunk: Chunk, score: float, want: frozenset[str]) -> Hit:
+def _hit(uid: str, chunk: Chunk, score: float, want: frozenset[str]) -> Hit:
     return Hit(
-        uid=chunk.uid,
+        uid=uid,
         score=score,
         tenant=chunk.tenant.value if "tenant" in want else None,
         text=chunk.text if "text" in want else None,

@@ -24,6 +24,7 @@ class Index:
     vectors, float32, and no column without vectors. `term_count` counts repeated terms too.
     """
 
+    uids: Sequence[str]
     chunks: Sequence[Chunk]
     spans: Mapping[str, tuple[int, int]]
     matrix: NDArray[np.float32]
@@ -31,14 +32,18 @@ class Index:
     term_count: int
 
 
-def build_index(chunks: Sequence[Chunk], analyzer: Analyzer, place: Place, dimension: int) -> Index:
-    """The arrays of chunks that are in the order of (tenant, uid)."""
+def build_index(
+    stored: Sequence[tuple[str, Chunk]], analyzer: Analyzer, place: Place, dimension: int
+) -> Index:
+    """The arrays of (uid, chunk) that are in the order of (tenant, uid)."""
+    chunks = [chunk for _uid, chunk in stored]
     counts = [Counter(analyzer.terms(chunk.searchable_text)) for chunk in chunks]
     matrix = np.empty((len(chunks), dimension), dtype=np.float32)
     if dimension:
         for row, chunk in enumerate(chunks):
             matrix[row] = unit_vector(chunk.vector, dimension, f"chunk {chunk.uid!r}")
     return Index(
+        uids=[uid for uid, _chunk in stored],
         chunks=chunks,
         spans=_spans(chunks),
         matrix=matrix,

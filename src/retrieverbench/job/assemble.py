@@ -86,6 +86,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
     return replace(
         empty,
         backend=_backend_record(place, state.after),
+        plan=state.plans.get(mode),
         load_seconds=place.load_seconds,
         settle_seconds=place.settle_seconds,
         results=run.results,

@@ -111,6 +111,7 @@ async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None
             await _quality(job, state)
         await _timed(job, states)
         for state in states:
+            await _explain(state)
             await _describe_again(state)
         for state in states:
             await _leaks(job, state)
@@ -298,6 +299,26 @@ def _expected(job: Job, run: Run) -> list[int]:
         return [len(result.hits) for result in run.results]
     counts = job.prepared.chunks_per_tenant
     return [min(run.depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
+
+
+async def _explain(state: EntryState) -> None:
+    """The backend's own plan of one query that it answered, by mode; after the timed pass."""
+    place = state.usable
+    if place is None or "explain" not in place.loaded.cls.capabilities:
+        return
+    for mode, run in state.runs.items():
+        answered = (
+            query
+            for query, result in zip(state.queries[mode], run.results, strict=True)
+            if result.hits
+        )
+        query = next(answered, None)
+        if query is None:
+            continue
+        try:
+            state.plans[mode] = await place.explain(query)
+        except RetrieverBenchError as error:
+            state.notes.append(f"{mode}: its plan could not be had: {one_line(error)}")
 
 
 async def _describe_again(state: EntryState) -> None:

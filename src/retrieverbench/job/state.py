@@ -8,7 +8,7 @@ from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks import CanaryResult, ControlResult
 from retrieverbench.load import TimedResult
-from retrieverbench.model import LeakFinding, Mode, Query, Run, Target
+from retrieverbench.model import LeakFinding, Mode, Plan, Query, Run, Target
 from retrieverbench.run import LoadedAdapter, Opened, Place, TargetEntry
 
 
@@ -27,6 +27,7 @@ class EntryState:
     unmeasured: dict[Mode, BackendError] = field(default_factory=dict)
     opened: Opened | None = None
     place: Place | None = None
+    plans: dict[Mode, Plan] = field(default_factory=dict)
     after: Description | None = None
     queries: dict[Mode, list[Query]] = field(default_factory=dict)
     runs: dict[Mode, Run] = field(default_factory=dict)

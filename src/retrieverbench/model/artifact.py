@@ -64,6 +64,7 @@ class TargetResult:
     failure_code: str | None = None
     remedy: str | None = None
     backend: BackendRecord | None = None
+    plan: Plan | None = None
     load_seconds: float | None = None
     settle_seconds: float | None = None
     results: tuple[CaseResult, ...] = ()
@@ -72,7 +73,6 @@ class TargetResult:
     leaks: LeakCheck | None = None
     late_failure: str | None = None
     notes: tuple[str, ...] = ()
-    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

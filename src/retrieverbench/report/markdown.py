@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
-from retrieverbench.report.tables import Table, headline, report_tables, summary
+from retrieverbench.report.table import Table
+from retrieverbench.report.tables import headline, report_tables, summary
 
 MAX_BYTES = 1_000_000
 """GitHub drops a job summary above 1,024 KiB as a whole."""

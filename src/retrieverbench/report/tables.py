@@ -7,7 +7,6 @@ never a zero.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from retrieverbench.gate import unmeasured
 from retrieverbench.metrics import parse_metric
@@ -26,21 +25,14 @@ from retrieverbench.report.cells import (
     rate,
 )
 from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A title, column names, rows of cells, and sentences that belong below it."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+from retrieverbench.report.table import Table
+from retrieverbench.report.validity import validity
 
 
 def report_tables(artifact: Artifact) -> list[Table]:
     """All tables of a report, in reading order; empty ones are left out."""
     tables = [
+        validity(artifact),
         _quality(artifact),
         _latency(artifact),
         _leaks(artifact),
@@ -271,7 +263,6 @@ def _backends(artifact: Artifact) -> Table:
         key = f"{result.target.name}/{result.target.layout}"
         rows[key] = (
             key,
-            f"{backend.server} {backend.server_version}",
             f"{backend.client} {backend.client_version}",
             figure(result.load_seconds, 2),
             figure(result.settle_seconds, 2),
@@ -281,7 +272,6 @@ def _backends(artifact: Artifact) -> Table:
         )
     columns = (
         "target",
-        "server",
         "client",
         "sent in s",
         "searchable after s",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
-from retrieverbench.report.tables import Table, headline, report_tables, summary
+from retrieverbench.report.table import Table
+from retrieverbench.report.tables import headline, report_tables, summary
 from retrieverbench.report.widths import column_widths
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import AdapterError
-from retrieverbench.model import Fidelity
+from retrieverbench.model import Fidelity, FilterTime, Plan
 from retrieverbench.options import nearest
 from retrieverbench.run.text import hide, one_line, text_of
 
 FIDELITIES: tuple[Fidelity, ...] = get_args(Fidelity)
+FILTER_TIMES: tuple[FilterTime, ...] = get_args(FilterTime)
 
 
 def checked_description(found: object, adapter: str, hidden: Sequence[str] = ()) -> Description:
@@ -24,9 +25,9 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
     with those that were sent. Raises AdapterError, naming the field, for anything else than
     `Description` promises, also for what raises when it is read.
     """
-    where = f"adapter {adapter!r}: describe"
     if not isinstance(found, Description):
-        raise AdapterError(f"{where} returned {type(found).__name__}, not a Description")
+        name = type(found).__name__
+        raise AdapterError(f"adapter {adapter!r}: describe returned {name}, not a Description")
     reader = _Reader(hidden)
     read: dict[str, Callable[[Any], object]] = {
         "server": reader.text,
@@ -36,10 +37,32 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         "settings": reader.settings,
         "chunks": _counts,
         "properties": reader.properties,
-        "fidelity": reader.fidelity,
+        "fidelity": lambda value: reader.word(value, FIDELITIES),
         "unchecked": reader.lines,
         "weaknesses": reader.lines,
     }
+    return Description(**_read(found, read, f"adapter {adapter!r}: describe", hidden))
+
+
+def checked_plan(found: object, adapter: str, hidden: Sequence[str] = ()) -> Plan:
+    """A copy of a plan, as `checked_description` makes one of a description."""
+    if not isinstance(found, Plan):
+        name = type(found).__name__
+        raise AdapterError(f"adapter {adapter!r}: explain returned {name}, not a Plan")
+    reader = _Reader(hidden)
+    read: dict[str, Callable[[Any], object]] = {
+        "lines": reader.lines,
+        "vector_index": lambda value: None if value is None else reader.text(value),
+        "filtered": lambda value: reader.word(value, FILTER_TIMES),
+        "caveat": reader.text,
+    }
+    return Plan(**_read(found, read, f"adapter {adapter!r}: explain", hidden))
+
+
+def _read(
+    found: object, read: Mapping[str, Callable[[Any], object]], where: str, hidden: Sequence[str]
+) -> dict[str, Any]:
+    """Every field, read once."""
     fields: dict[str, Any] = {}
     for name, function in read.items():
         try:
@@ -47,7 +70,7 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         except BaseException as error:  # noqa: BLE001 - a foreign object may raise anything
             fault = one_line(hide(text_of(error), hidden))
             raise AdapterError(f"{where}: {name}: {fault}") from None
-    return Description(**fields)
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +110,13 @@ class _Reader:
             raise TypeError(f"{type(value).__name__} is not a set of texts")
         return frozenset(self.text(word) for word in value)
 
-    def fidelity(self, value: object) -> Fidelity | None:
+    def word(self, value: object, known: Sequence[str]) -> str | None:
         if value is None:
             return None
         word = self.text(value)
-        for known in FIDELITIES:
-            if word == known:
-                return known
-        raise ValueError(f"{word!r:.80} is unknown; {nearest(word, FIDELITIES)}")
+        if word not in known:
+            raise ValueError(f"{word!r:.80} is unknown; {nearest(word, known)}")
+        return word
 
     def lines(self, value: object) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):

@@ -11,12 +11,19 @@ from time import perf_counter_ns
 
 import anyio
 
-from retrieverbench.adapter import OWN_PREFIX, Adapter, Description, Settings, Writable
+from retrieverbench.adapter import (
+    OWN_PREFIX,
+    Adapter,
+    Description,
+    Explains,
+    Settings,
+    Writable,
+)
 from retrieverbench.errors import AdapterError, BackendError, Code
-from retrieverbench.model import Chunk, Fidelity
+from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
-from retrieverbench.run.description import checked_description
+from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.guard import Step
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
@@ -59,6 +66,15 @@ class Place:
     async def describe(self) -> Description:
         """What is there now; BackendError and AdapterError as when it was opened."""
         return await _describe(self.adapter, self._step("describe", STEP_TIMEOUTS))
+
+    async def explain(self, query: Query) -> Plan:
+        """The backend's plan of one query. Raises BackendError, AdapterError for the rest."""
+        step = self._step("explain", STEP_TIMEOUTS)
+        if not isinstance(self.adapter, Explains):
+            raise AdapterError(f"adapter {step.adapter!r} claims 'explain' and lacks it")
+        with step.guarded():
+            found: object = await self.adapter.explain(query)
+        return checked_plan(found, step.adapter, step.hidden)
 
     async def add(self, chunks: Sequence[Chunk], private: Sequence[str] = ()) -> None:
         """Put more chunks and wait until they are searchable.

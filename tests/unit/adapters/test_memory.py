@@ -502,3 +502,30 @@ async def test_wrong_settings_are_refused(settings: dict[str, Any], fault: str) 
     }
     with pytest.raises(InputError, match=fault):
         await Memory.open(Settings(**(base | settings)))
+
+
+async def test_reads_by_id_show_the_askers_own_alone() -> None:
+    chunks = [chunk(ACME, "a", "one"), chunk(GLOBEX, "b", "two")]
+    memory = await opened(chunks)
+    found = await memory.get(ACME, ["acme/a", "globex/b", "acme/none"])
+    assert [(hit.uid, hit.tenant, hit.text) for hit in found] == [("acme/a", "acme", "one")]
+
+
+async def test_a_delete_takes_the_owners_chunk_alone() -> None:
+    memory = await opened([chunk(ACME, "a", "one"), chunk(GLOBEX, "b", "one")])
+    await memory.delete(ACME, ["acme/a", "globex/b"])
+    await memory.settle()
+    assert await memory.get(ACME, ["acme/a"]) == []
+    assert len(await memory.get(GLOBEX, ["globex/b"])) == 1
+
+
+async def test_a_moved_chunk_keeps_its_uid_and_changes_its_owner() -> None:
+    memory = await opened([chunk(ACME, "a", "one"), chunk(GLOBEX, "b", "one")])
+    with pytest.raises(Rejected, match="'acme' has no chunk 'globex/b'"):
+        await memory.move("globex/b", ACME, GLOBEX)
+    await memory.move("acme/a", ACME, GLOBEX)
+    await memory.settle()
+    assert await memory.get(ACME, ["acme/a"]) == []
+    assert [hit.uid for hit in await memory.get(GLOBEX, ["acme/a"])] == ["acme/a"]
+    response = await memory.search(Query("one", GLOBEX, 5, "lexical"))
+    assert uids(response) == ["acme/a", "globex/b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import AdapterError
-from retrieverbench.model import TenantId
-from retrieverbench.run.description import checked_description
+from retrieverbench.model import Plan, TenantId
+from retrieverbench.run.description import checked_description, checked_plan
 
 GOOD = Description(
     "server",
@@ -119,3 +120,34 @@ def test_no_text_shows_a_secret() -> None:
 
 def test_names_of_tenants_stay_as_they_were_counted() -> None:
     assert checked_description(GOOD, "fake", ["acme"]).chunks == GOOD.chunks
+
+
+PLAN = Plan(("Index Scan using hnsw",), "hnsw", "during", "made anew")
+
+
+def wrong(**fields: Any) -> Plan:
+    return replace(PLAN, **fields)
+
+
+def test_a_good_plan_is_equal_to_its_copy() -> None:
+    assert checked_plan(PLAN, "fake") == PLAN
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        (None, "explain returned NoneType, not a Plan"),
+        (wrong(lines="Index Scan"), "lines: str is not a tuple of texts"),
+        (wrong(filtered="later"), "filtered: 'later' is unknown; "),
+        (wrong(caveat=None), "caveat: NoneType is not text"),
+    ],
+)
+def test_a_broken_plan_is_the_adapters_fault(found: Any, fault: str) -> None:
+    with pytest.raises(AdapterError, match=re.escape(fault)):
+        checked_plan(found, "fake")
+
+
+def test_a_plan_shows_no_secret() -> None:
+    assert checked_plan(replace(PLAN, lines=("key hunter22",)), "fake", ["hunter22"]).lines != (
+        "key hunter22",
+    )

@@ -1,0 +1,86 @@
+"""What answered, whether it was what one means to measure, and how it filtered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from retrieverbench.model import Artifact, BackendRecord, Plan, TargetResult
+from retrieverbench.report.cells import DASH
+from retrieverbench.report.table import Table
+
+NOT_TOLD = "not told"
+MAX_SETTING = 60
+"""Characters of one setting in a report; the artifact holds it whole."""
+
+
+def validity(artifact: Artifact) -> Table:
+    """One row per target that was reached; below it the settings as the servers tell them."""
+    rows = tuple(
+        (
+            result.target.label,
+            result.fidelity or DASH,
+            f"{backend.server} {backend.server_version}",
+            stored(backend.chunks),
+            *_plan_cells(result.plan),
+            "; ".join((*backend.weaknesses, *_caveat(result.plan))) or "nothing known",
+        )
+        for result in artifact.targets
+        if (backend := result.backend) is not None
+    )
+    columns = (
+        "target",
+        "fidelity",
+        "server",
+        "chunks stored",
+        "vector index",
+        "tenant condition applied",
+        "what weakens it",
+    )
+    note = (
+        "As the servers tell it, not as they were asked. Index and time of the tenant condition "
+        "come from the backend's own plan of one measured query; 'not told' where it has none."
+    )
+    return Table("Validity", columns, rows, (note, *_settings(artifact)))
+
+
+def stored(chunks: Mapping[str, int]) -> str:
+    """Rows per tenant by the backend's own count, as a range."""
+    counts = [count for count in chunks.values() if count]
+    if not counts:
+        return NOT_TOLD
+    least, most = min(counts), max(counts)
+    each = str(least) if least == most else f"{least} to {most}"
+    return f"{sum(counts)}: {len(counts)} tenants with {each}"
+
+
+def _plan_cells(plan: Plan | None) -> tuple[str, str]:
+    if plan is None:
+        return NOT_TOLD, NOT_TOLD
+    index = NOT_TOLD if plan.vector_index is None else plan.vector_index or "none: exact"
+    return index, f"{plan.filtered} the search" if plan.filtered else NOT_TOLD
+
+
+def _caveat(plan: Plan | None) -> tuple[str, ...]:
+    return (plan.caveat,) if plan and plan.caveat else ()
+
+
+def _settings(artifact: Artifact) -> Iterator[str]:
+    """A line per place, once for all of its modes."""
+    seen: dict[str, TargetResult] = {}
+    for result in artifact.targets:
+        seen.setdefault(f"{result.target.name}/{result.target.layout}", result)
+    for name, result in seen.items():
+        if result.backend is not None:
+            yield f"{name}: {_listed(result.backend)}"
+
+
+def _listed(backend: BackendRecord) -> str:
+    told = [f"{key} {_short(value)}" for key, value in sorted(backend.settings.items())]
+    unread = [f"could not be read: {'; '.join(backend.unchecked)}"] if backend.unchecked else []
+    return "; ".join([", ".join(told) or "no settings told", *unread])
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_SETTING else f"{text[: MAX_SETTING - 1]}…"

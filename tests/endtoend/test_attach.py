@@ -1,0 +1,150 @@
+"""An index of the user's own: read, judged by the user's record of owners, never written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_support import Bench
+
+# A table that lies in a file; the search is right but for what each test changes in the table.
+TABLE = """
+import json
+from pathlib import Path
+from retrieverbench.adapter import Description
+from retrieverbench.model import Hit, Plan, Response
+
+ROWS = json.loads(Path(__file__).with_name("table.json").read_text())
+
+
+class Table:
+    capabilities = frozenset({"lexical", "filter", "attach", "put", "explain"})
+
+    @classmethod
+    async def open(cls, settings):
+        assert settings.place == "" and settings.attached.name == "docs"
+        adapter = cls()
+        adapter.fields = settings.attached
+        return adapter
+
+    async def put(self, chunks):
+        raise AssertionError("an attached index was written to")
+
+    settle = put
+
+    async def search(self, query):
+        own = [row for row in ROWS if row[self.fields.tenant] == query.tenant.value]
+        words = set(query.text.lower().split())
+        scored = [(len(words & set(row["body"].lower().split())), row["pk"]) for row in own]
+        best = sorted(scored, key=lambda item: (-item[0], item[1]))[: query.k]
+        return Response([Hit(str(pk), float(score)) for score, pk in best if score])
+
+    async def explain(self, query):
+        return Plan(("scan of docs",), vector_index="", filtered="before")
+
+    async def describe(self):
+        counts = {}
+        for row in ROWS:
+            counts[row["owner"]] = counts.get(row["owner"], 0) + 1
+        return Description("table", "1", "none", "1", {"rows": len(ROWS)}, counts,
+                           weaknesses=("anybody may read the file; lock it",))
+
+    async def close(self):
+        pass
+"""
+ATTACH = """adapter = "table.py:Table"
+modes = ["lexical"]
+required = true
+[targets.attach]
+name = "docs"
+id = "pk"
+tenant = "owner"
+text = ["body"]
+matches = "metadata.pk"
+"""
+Row = dict[str, Any]
+
+
+def attach(bench: Bench, change: Callable[[list[Row]], None] = lambda rows: None) -> Path:
+    """The example corpus as a table with numbers for keys, which the corpus file names too."""
+    lines = (bench.folder / "corpus.jsonl").read_text().splitlines()
+    chunks = [json.loads(line) for line in lines]
+    for number, chunk in enumerate(chunks):
+        chunk["metadata"] = {**chunk.get("metadata", {}), "pk": number}
+    text = "\n".join(json.dumps(chunk) for chunk in chunks) + "\n"
+    (bench.folder / "corpus.jsonl").write_text(text)
+    options = ("--corpus", "corpus.jsonl", "--reason", "keys of the table")
+    (bench.folder / "golden.v1.jsonl").rename(bench.folder / "keyed.v1.jsonl")
+    bumped = bench.run("golden", "bump", "keyed.v1.jsonl", *options)
+    assert bumped.returncode == 0, bumped.stderr
+    rows = [
+        {"pk": n, "owner": c["tenant"], "body": f"{c.get('title', '')} {c['text']}"}
+        for n, c in enumerate(chunks)
+    ]
+    change(rows)
+    (bench.folder / "table.json").write_text(json.dumps(rows))
+    (bench.folder / "table.py").write_text(TABLE)
+    suite = bench.suite(ATTACH, head='leaks = { inconclusive = "warn" }')
+    suite.write_text(suite.read_text().replace("golden.v1.jsonl", "keyed.v1.jsonl"))
+    return suite
+
+
+def test_an_attached_index_is_measured_and_not_written_to(bench: Bench) -> None:
+    done = bench.run("run", attach(bench))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    assert target["scores"]["means"]["recall@10"]["value"] > 0.5
+    assert target["timings"]["errors"] == {}
+    assert target["leaks"]["proof"] == "inconclusive"
+    assert target["load_seconds"] is None
+    assert target["plan"]["filtered"] == "before"
+    assert "before the search" in done.stdout
+    assert "anybody may read the file" in done.stdout
+
+
+def test_a_row_filed_under_another_owner_is_a_leak(bench: Bench) -> None:
+    def swap(rows: list[Row]) -> None:
+        first = rows[0]
+        other = next(row for row in rows if row["owner"] != first["owner"])
+        first["owner"], other["owner"] = other["owner"], first["owner"]
+
+    done = bench.run("run", attach(bench, swap))
+    assert done.returncode == 4, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    seen = {finding["seen_in"] for finding in target["leaks"]["findings"]}
+    assert {"quality", "timed"} <= seen or seen == {"quality"}
+    assert target["leaks"]["foreign"] > 0
+
+
+def test_a_row_that_no_record_holds_is_a_leak(bench: Bench) -> None:
+    def rename(rows: list[Row]) -> None:
+        rows[0]["pk"] = 10_000
+
+    done = bench.run("run", attach(bench, rename))
+    assert done.returncode == 4, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    assert {f["uid"] for f in target["leaks"]["findings"]} == {"not in the corpus: 10000"}
+
+
+def test_a_record_that_does_not_cover_the_index_judges_nothing(bench: Bench) -> None:
+    def more(rows: list[Row]) -> None:
+        rows.append({**rows[0], "pk": 10_000})
+
+    done = bench.run("run", attach(bench, more))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "the corpus does not cover the index" in done.stdout
+
+
+@pytest.mark.parametrize("matches", ["id", "metadata.nothing"])
+def test_a_field_that_tells_no_chunks_apart_stops_before_the_run(
+    bench: Bench, matches: str
+) -> None:
+    suite = attach(bench)
+    suite.write_text(suite.read_text().replace("metadata.pk", matches))
+    done = bench.run("run", suite)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "target 'table': attach.matches: " in done.stderr

@@ -1,0 +1,66 @@
+"""The first table: what answered, and what weakens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from retrieverbench.model import Artifact, BackendRecord, Plan, TargetResult
+from retrieverbench.report.validity import stored, validity
+
+MakeArtifact = Callable[..., Artifact]
+PLAN = Plan(("scan",), "hnsw_index", "after", "the plan was made anew")
+
+
+def backend(**fields: Any) -> BackendRecord:
+    made = BackendRecord("dist", "1", "server", "2.0", "client", "1", {"m": 16}, (), (), {})
+    return replace(made, **fields)
+
+
+@pytest.mark.parametrize(
+    ("plan", "cells"),
+    [
+        (None, ("not told", "not told", "nothing known")),
+        (PLAN, ("hnsw_index", "after the search", "the plan was made anew")),
+        (Plan(("scan",), "", "before"), ("none: exact", "before the search", "nothing known")),
+    ],
+)
+def test_a_plan_is_told_and_its_absence_too(
+    make_artifact: MakeArtifact,
+    make_result: Callable[..., TargetResult],
+    plan: Plan | None,
+    cells: tuple[str, ...],
+) -> None:
+    table = validity(make_artifact(make_result(plan=plan, backend=backend())))
+    assert table.rows[0][-3:] == cells
+
+
+def test_weaknesses_settings_and_what_was_not_read_are_there(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    record = backend(
+        weaknesses=("role is superuser",),
+        unchecked=("replicas",),
+        settings={"m": 16, "long": "x" * 100},
+        chunks={"acme": 3, "globex": 5},
+    )
+    table = validity(make_artifact(make_result(backend=record)))
+    assert table.rows[0][3] == "8: 2 tenants with 3 to 5"
+    assert table.rows[0][-1] == "role is superuser"
+    (line,) = table.notes[1:]
+    assert line.startswith("fake/filter: long xxx")
+    assert "…, m 16; could not be read: replicas" in line
+
+
+def test_a_target_that_was_not_reached_has_no_row(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    assert validity(make_artifact(make_result(backend=None))).rows == ()
+
+
+def test_counts_that_are_not_told_are_not_zero() -> None:
+    assert stored({}) == "not told"
+    assert stored({"acme": 4, "empty": 0}) == "4: 1 tenants with 4"
