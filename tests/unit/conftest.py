@@ -1,8 +1,8 @@
-"""A whole artifact, made by the real scoring of a small set, with single things changed."""
+"""A whole artifact, made by the real scoring of a small set; code that cannot be cancelled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from retrieverbench.model import (
     TenantId,
     make_uid,
 )
+from retrieverbench.run import foreign
+from stubborn_support import Stubborn
 
 DEPTH = 3
 CASES = 12
@@ -145,3 +147,12 @@ def make_artifact(make_result: MakeResult) -> MakeArtifact:
         return replace(made, **fields)
 
     return make
+
+
+@pytest.fixture
+async def stubborn(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stubborn]:
+    """Code that cannot be cancelled; the time to clean up is short, and it ends with the test."""
+    monkeypatch.setattr(foreign, "CANCEL_SECONDS", 0.04)
+    made = Stubborn()
+    yield made
+    await made.let_go()

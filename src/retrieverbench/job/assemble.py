@@ -79,7 +79,7 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
     )
     failure = state.failure or state.unmeasured.get(mode)
     if failure is not None:
-        return _failed(empty, failure)
+        return replace(_failed(empty, failure), leaks=_seen_before(prepared, state, empty))
     if run is None or place is None:
         return _interrupted(prepared, state, empty)
     timed = state.timed.get(mode)
@@ -111,16 +111,22 @@ def _failed_probes(state: EntryState, mode: Mode) -> str | None:
 
 def _interrupted(prepared: Prepared, state: EntryState, empty: TargetResult) -> TargetResult:
     """Not measured, but a leak that was seen until then is kept."""
-    cut_off = Run(empty.target, empty.depth, (), empty.fidelity or "engine")
-    seen = state.findings.get(empty.target.mode)
     return replace(
         empty,
         failure="interrupted before it was measured",
         failure_kind="failed",
         failure_code="cancelled",
         remedy="run it again",
-        leaks=_leaks(prepared, state, cut_off, None) if seen else None,
+        leaks=_seen_before(prepared, state, empty),
     )
+
+
+def _seen_before(prepared: Prepared, state: EntryState, empty: TargetResult) -> LeakCheck | None:
+    """The leaks that showed before a mode could be measured to its end; None if none did."""
+    if not state.findings.get(empty.target.mode):
+        return None
+    cut_off = Run(empty.target, empty.depth, (), empty.fidelity or "engine")
+    return _leaks(prepared, state, cut_off, None)
 
 
 def _failed(empty: TargetResult, failure: BackendError) -> TargetResult:

@@ -35,6 +35,7 @@ from retrieverbench.leaks import check_result
 from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed
 from retrieverbench.model import Artifact, CaseResult, Mode, Run
 from retrieverbench.run import (
+    Abandoned,
     Engines,
     Opened,
     ask_all,
@@ -111,8 +112,8 @@ async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None
             await _quality(job, state)
         await _timed(job, states)
         for state in states:
-            await _explain(state)
-            await _describe_again(state)
+            await _explain(job, state)
+            await _describe_again(job, state)
         for state in states:
             await _leaks(job, state)
 
@@ -217,18 +218,22 @@ async def _quality(job: Job, state: EntryState) -> None:
         target = state.target(mode)
         advance = job.progress.begin(f"{target.label}: quality", len(cases))
         state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
-        state.runs[mode] = await ask_all(
-            place.adapter,
-            target,
-            cases,
-            state.queries[mode],
-            fidelity=place.fidelity,
-            concurrency=suite.concurrency,
-            timeout=suite.timeout,
-            on_done=_checking(job, state, mode, counting(advance)),
-            hidden=place.hidden,
-            keys=place.keys,
-        )
+        try:
+            state.runs[mode] = await ask_all(
+                place.adapter,
+                target,
+                cases,
+                state.queries[mode],
+                fidelity=place.fidelity,
+                concurrency=suite.concurrency,
+                timeout=suite.timeout,
+                on_done=_checking(job, state, mode, counting(advance)),
+                hidden=place.hidden,
+                keys=place.keys,
+            )
+        except Abandoned as error:
+            _lose(job, state, error)
+            return
 
 
 def _checking(
@@ -301,7 +306,7 @@ def _expected(job: Job, run: Run) -> list[int]:
     return [min(run.depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
 
 
-async def _explain(state: EntryState) -> None:
+async def _explain(job: Job, state: EntryState) -> None:
     """The backend's own plan of one query that it answered, by mode; after the timed pass."""
     place = state.usable
     if place is None or "explain" not in place.loaded.cls.capabilities:
@@ -317,16 +322,21 @@ async def _explain(state: EntryState) -> None:
             continue
         try:
             state.plans[mode] = await place.explain(query)
+        except Abandoned as error:
+            _lose(job, state, error)
+            return
         except RetrieverBenchError as error:
             state.notes.append(f"{mode}: its plan could not be had: {one_line(error)}")
 
 
-async def _describe_again(state: EntryState) -> None:
+async def _describe_again(job: Job, state: EntryState) -> None:
     place = state.usable
     if place is None:
         return
     try:
         state.after = await place.describe()
+    except Abandoned as error:
+        _lose(job, state, error)
     except RetrieverBenchError as error:
         state.late_failure = f"could not be described after the run: {one_line(error)}"
 
@@ -345,3 +355,13 @@ async def _leaks(job: Job, state: EntryState) -> None:
 def _fail(job: Job, state: EntryState, error: BackendError) -> None:
     state.failure = error
     job.progress.note(f"{state.entry.name}: not measured: {one_line(error)}")
+
+
+def _lose(job: Job, state: EntryState, error: Abandoned) -> None:
+    """Its adapter holds a call that never ends: nothing more is asked, what is known is kept."""
+    text = one_line(error)
+    state.is_gone = True
+    state.unmeasured |= {mode: error for mode in state.modes if mode not in state.runs}
+    state.late_failure = state.late_failure or text
+    state.probes_stopped = state.probes_stopped or f"leak probes stopped: {text}"
+    job.progress.note(f"{state.entry.name}: given up: {text}")

@@ -17,7 +17,8 @@ class EntryState:
     """One entry: its line in the suite, what was opened, what each of its modes gave so far.
 
     `failure` is why it could not be measured; nothing is asked of it after that.
-    `unmeasured` says the same of single modes.
+    `unmeasured` says the same of single modes. `is_gone` when its adapter can be asked no
+    more: what was measured before stays.
     """
 
     entry: TargetEntry
@@ -25,6 +26,7 @@ class EntryState:
     loaded: LoadedAdapter | None = None
     failure: BackendError | None = None
     unmeasured: dict[Mode, BackendError] = field(default_factory=dict)
+    is_gone: bool = False
     opened: Opened | None = None
     place: Place | None = None
     plans: dict[Mode, Plan] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class EntryState:
     @property
     def usable(self) -> Place | None:
         """The open place, unless something failed."""
-        return self.place if self.failure is None else None
+        return None if self.failure or self.is_gone else self.place
 
     def target(self, mode: Mode) -> Target:
         """The Target of one mode."""

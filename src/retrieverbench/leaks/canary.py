@@ -21,7 +21,7 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.leaks.scan import plain_words, read_attribute, readable, strings_in
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
-from retrieverbench.run import BadAnswer, check_response, search_once
+from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 
 ASKERS_PER_CANARY = 5
 """How many other tenants ask for each canary; every tenant owns one and asks for some."""
@@ -144,6 +144,8 @@ async def _ask(
     try:
         answer = await search_once(adapter, probe.query, timeout)
         hits = check_response(answer, probe.query)
+    except Abandoned:
+        raise
     except BackendError as error:
         into.failed += 1
         answer = error.answer if isinstance(error, BadAnswer) else None

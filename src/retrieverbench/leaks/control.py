@@ -15,7 +15,7 @@ from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger
 from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId, make_uid
-from retrieverbench.run import BadAnswer, check_response, search_once
+from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 
 CONTROL_TENANT = TenantId("control")
 CONTROL_CHUNKS = 2_000
@@ -82,6 +82,8 @@ async def ask_control(
         try:
             hits = check_response(await search_once(adapter, unfiltered, timeout), unfiltered)
             uids = [hit.uid for hit in hits]
+        except Abandoned:
+            raise
         except BackendError as error:
             into.failed += 1
             uids = list(error.uids) if isinstance(error, BadAnswer) else []

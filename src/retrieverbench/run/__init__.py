@@ -3,6 +3,7 @@
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
+from retrieverbench.run.guard import Abandoned
 from retrieverbench.run.places import (
     Opened,
     Place,
@@ -20,6 +21,7 @@ from retrieverbench.run.suite import Suite, TargetEntry, load_suite
 from retrieverbench.run.text import one_line
 
 __all__ = [
+    "Abandoned",
     "BadAnswer",
     "Connection",
     "Engines",

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeGuard
-
-import anyio
+from typing import NoReturn, TypeGuard, TypeVar, cast
 
 from retrieverbench.errors import AdapterError, BackendError, Code, InputError, TimedOut
+from retrieverbench.run import foreign
 from retrieverbench.run.text import hide, hide_in, one_line, text_of
+
+T = TypeVar("T")
+
+LEFT_BEHIND = (
+    "and does not react to cancellation; it was left behind: "
+    "let asyncio.CancelledError pass in the adapter and in its client"
+)
+
+
+class Abandoned(TimedOut):
+    """A call that neither ended nor let itself be cancelled: the adapter is asked no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +32,34 @@ class Step:
     seconds: float
     hidden: tuple[str, ...] = ()
 
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Turn whatever the adapter raises, beyond the errors it promised, into AdapterError."""
-        try:
-            with anyio.move_on_after(self.seconds) as scope:
-                yield
-        except BaseException as error:  # an adapter may raise anything
-            if is_stop(error):
-                raise
-            if not self._is_promised(error):
-                raise self._fault(error) from self._cause(error)
-            hide_in(error, self.hidden)
-            if self._shows(error):  # the class makes its text of more than its arguments
-                raise self._fault(error) from None
-            raise
-        if scope.cancelled_caught:
+    async def call(self, function: Callable[[], Awaitable[T]]) -> T:
+        """Await one call of the adapter.
+
+        Raises the errors that the protocol promises as they are, AdapterError for whatever
+        else the adapter raises, TimedOut when the call did not end in time, and Abandoned when
+        it could not be cancelled either.
+        """
+        name = f"adapter {self.adapter!r}: {self.word}"
+        outcome = await foreign.call(function, seconds=self.seconds, name=name)
+        if outcome is None:
+            raise Abandoned(f"{name} did not end within {self.seconds:g} s {LEFT_BEHIND}")
+        error = outcome.error
+        if outcome.late and (error is None or isinstance(error, asyncio.CancelledError)):
             raise TimedOut(
-                f"adapter {self.adapter!r}: {self.word} did not end within {self.seconds:g} s; "
+                f"{name} did not end within {self.seconds:g} s; "
                 "raise the suite's timeout or see what the backend is doing"
             )
+        if error is not None:
+            self._raise(error)
+        return cast("T", outcome.value)
+
+    def _raise(self, error: BaseException) -> NoReturn:
+        if not self._is_promised(error):
+            raise self._fault(error) from self._cause(error)
+        hide_in(error, self.hidden)
+        if self._shows(error):  # the class makes its text of more than its arguments
+            raise self._fault(error) from None
+        raise error
 
     def _is_promised(self, error: BaseException) -> bool:
         """Errors of a backend, and at the opening those of the user's options."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter_ns
 
 import anyio
@@ -72,8 +73,7 @@ class Place:
         step = self._step("explain", STEP_TIMEOUTS)
         if not isinstance(self.adapter, Explains):
             raise AdapterError(f"adapter {step.adapter!r} claims 'explain' and lacks it")
-        with step.guarded():
-            found: object = await self.adapter.explain(query)
+        found = await step.call(partial(self.adapter.explain, query))
         return checked_plan(found, step.adapter, step.hidden)
 
     async def add(self, chunks: Sequence[Chunk], private: Sequence[str] = ()) -> None:
@@ -144,8 +144,8 @@ async def open_adapter(
     AdapterError. A failure to close is raised, or told beside what went wrong before.
     """
     hidden = hidden_values(settings.secrets)
-    with Step(loaded.name, "open", STEP_TIMEOUTS * settings.timeout, hidden).guarded():
-        adapter = await loaded.cls.open(settings)
+    step = Step(loaded.name, "open", STEP_TIMEOUTS * settings.timeout, hidden)
+    adapter = await step.call(lambda: loaded.cls.open(settings))
     try:
         yield Opened(entry, loaded, adapter, connection, settings)
     except BaseException as error:
@@ -239,8 +239,8 @@ async def open_place(
 
 async def _close(adapter: Adapter, name: str, hidden: tuple[str, ...]) -> None:
     """Shielded: what a run made is removed even when the run is cancelled."""
-    with anyio.CancelScope(shield=True), Step(name, "close", CLOSE_SECONDS, hidden).guarded():
-        await adapter.close()
+    with anyio.CancelScope(shield=True):
+        await Step(name, "close", CLOSE_SECONDS, hidden).call(adapter.close)
 
 
 async def _put(
@@ -256,12 +256,10 @@ async def _put(
     start = perf_counter_ns()
     for first in range(0, len(chunks), PUT_BATCH):
         batch = [_copy(chunk) for chunk in chunks[first : first + PUT_BATCH]]
-        with put.guarded():
-            await adapter.put(batch)
+        await put.call(partial(adapter.put, batch))
         on_put(first + len(batch))
     sent = perf_counter_ns()
-    with settle.guarded():
-        await adapter.settle()
+    await settle.call(adapter.settle)
     return (sent - start) / 1e9, (perf_counter_ns() - sent) / 1e9
 
 
@@ -273,8 +271,7 @@ def _copy(chunk: Chunk) -> Chunk:
 
 async def _describe(adapter: Adapter, step: Step) -> Description:
     """A checked copy of the description, without hidden values."""
-    with step.guarded():
-        found: object = await adapter.describe()
+    found = await step.call(adapter.describe)
     return checked_description(found, step.adapter, step.hidden)
 
 

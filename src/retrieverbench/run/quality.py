@@ -6,16 +6,17 @@ import asyncio
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter_ns
+from typing import NoReturn
 
 import anyio
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
 from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
+from retrieverbench.run import foreign
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
-from retrieverbench.run.guard import is_sound, is_stop
+from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound
 from retrieverbench.run.text import hide, one_line, text_of
 
 GRACE_SECONDS = 1.0
@@ -58,14 +59,22 @@ async def ask_all(
 
     A failure is the case's result with its code, never an empty list; it stops nothing.
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
-    `keys` translates the ids of an attached index to uids.
+    `keys` translates the ids of an attached index to uids. Raises Abandoned at the first
+    search that cannot be cancelled: the rest is not asked.
     """
     results: list[CaseResult | None] = [None] * len(cases)
     pending = iter(range(len(cases)))
 
+    abandoned: list[Abandoned] = []
+
     async def worker() -> None:
         for index in pending:
-            result = await _ask(adapter, cases[index].id, queries[index], timeout, hidden)
+            try:
+                result = await _ask(adapter, cases[index].id, queries[index], timeout, hidden)
+            except Abandoned as error:
+                abandoned.append(error)
+                tasks.cancel_scope.cancel()
+                return
             result = result if keys is None else _translated(result, keys)
             results[index] = result
             on_done(result)
@@ -73,6 +82,8 @@ async def ask_all(
     async with anyio.create_task_group() as tasks:
         for _ in range(min(concurrency, len(cases))):
             tasks.start_soon(worker)
+    if abandoned:
+        raise abandoned[0]
     depth = queries[0].k if queries else 0
     complete = (
         result or CaseResult(case.id, "missing")
@@ -86,6 +97,8 @@ async def _ask(
 ) -> CaseResult:
     try:
         hits = check_response(await search_once(adapter, query, timeout), query)
+    except Abandoned:
+        raise
     except BackendError as error:
         message = one_line(hide(text_of(error), hidden))
         refused = error.uids if isinstance(error, BadAnswer) else ()
@@ -102,33 +115,36 @@ def _translated(result: CaseResult, keys: Mapping[str, str]) -> CaseResult:
 
 
 async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
-    """One search; whatever an adapter raises becomes a BackendError.
+    """One search; whatever an adapter raises becomes a BackendError, its sys.exit(0) too.
 
     An adapter that does not keep its own deadline is cut off GRACE_SECONDS after it, and an
     answer that comes in between is a timeout too: BadAnswer, which keeps it for the ledger.
+    Abandoned when it cannot be cut off.
     """
-    start = perf_counter_ns()
-    try:
-        with anyio.move_on_after(timeout + GRACE_SECONDS):
-            answer = await adapter.search(query)
-            _check_in_time(answer, (perf_counter_ns() - start) / 1e9, timeout)
-            return answer
-    except TimeoutError as error:
+    limit = timeout + GRACE_SECONDS
+    outcome = await foreign.call(
+        lambda: adapter.search(query), seconds=limit, name=f"{type(adapter).__name__}.search"
+    )
+    if outcome is None:
+        raise Abandoned(f"search did not end within {limit:g} s {LEFT_BEHIND}")
+    error = outcome.error
+    if error is not None:
+        _raise(error, timeout, late=outcome.late)
+    if outcome.seconds > timeout:
+        text = f"answered after {outcome.seconds:.2f} s; the timeout is {timeout:g} s"
+        raise BadAnswer(text, outcome.value, code=Code.TIMEOUT)
+    return outcome.value
+
+
+def _raise(error: BaseException, timeout: float, *, late: bool) -> NoReturn:
+    if isinstance(error, TimeoutError):
         raise TimedOut(f"search raised {type(error).__name__}: {text_of(error)}") from error
-    except BaseException as error:
-        # An adapter may raise anything, and it is the adapter's fault; its sys.exit(0)
-        # would otherwise be this command's exit code.
-        if is_stop(error) or is_sound(error):
-            raise
-        if isinstance(error, asyncio.CancelledError):
-            raise AdapterError("search was cancelled by the adapter or its client") from error
-        raise AdapterError(
-            f"search raised {type(error).__name__}: {text_of(error)}", code=Code.BAD_ANSWER
-        ) from error
-    raise TimedOut(f"no answer within {timeout:g} s")
-
-
-def _check_in_time(answer: object, seconds: float, timeout: float) -> None:
-    if seconds > timeout:
-        text = f"answered after {seconds:.2f} s; the timeout is {timeout:g} s"
-        raise BadAnswer(text, answer, code=Code.TIMEOUT)
+    if isinstance(error, asyncio.CancelledError):
+        if late:
+            raise TimedOut(f"no answer within {timeout:g} s")
+        raise AdapterError("search was cancelled by the adapter or its client") from error
+    if is_sound(error):
+        raise error
+    raise AdapterError(
+        f"search raised {type(error).__name__}: {text_of(error)}", code=Code.BAD_ANSWER
+    ) from error

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
 
 from retrieverbench.errors import AdapterError, BackendError, Code, InputError, Interrupted, Refused
-from retrieverbench.run.guard import Step, is_sound, is_stop
+from retrieverbench.run.guard import Abandoned, Step, is_sound, is_stop
+from stubborn_support import Stubborn
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +52,15 @@ FOREIGN = [
 ]
 
 
+def raising(error: BaseException) -> Callable[[], Awaitable[None]]:
+    """A coroutine function that raises this."""
+
+    async def function() -> None:
+        raise error
+
+    return function
+
+
 def step(word: str = "put") -> Step:
     return Step("fake", word, 5.0, ("hunter2",))
 
@@ -58,41 +69,57 @@ def step(word: str = "put") -> Step:
 @pytest.mark.parametrize("word", ["open", "put"])
 async def test_foreign_exceptions_become_adapter_errors(error: BaseException, word: str) -> None:
     text = f"'fake': {word} raised {type(error).__name__}: "
-    with pytest.raises(AdapterError, match=text), step(word).guarded():
-        raise error
+    with pytest.raises(AdapterError, match=text):
+        await step(word).call(raising(error))
 
 
 async def test_only_the_opening_may_blame_the_users_options() -> None:
-    with pytest.raises(InputError, match="unknown option"), step("open").guarded():
-        raise InputError("unknown option")
-    with pytest.raises(AdapterError, match="put raised InputError"), step().guarded():
-        raise InputError("unknown option")
+    wrong = raising(InputError("unknown option"))
+    with pytest.raises(InputError, match="unknown option"):
+        await step("open").call(wrong)
+    with pytest.raises(AdapterError, match="put raised InputError"):
+        await step().call(wrong)
 
 
 async def test_promised_errors_pass_as_they_are() -> None:
     error = Refused("not allowed")
-    with pytest.raises(Refused) as caught, step().guarded():
-        raise error
+    with pytest.raises(Refused) as caught:
+        await step().call(raising(error))
     assert caught.value is error
 
 
 async def test_a_text_of_the_classs_own_shows_no_secret() -> None:
     text = r"the key \*\*\* is refused"
-    with pytest.raises(AdapterError, match=text) as caught, step().guarded():
-        raise Formatted("x")
+    with pytest.raises(AdapterError, match=text) as caught:
+        await step().call(raising(Formatted("x")))
     assert caught.value.__cause__ is None
 
 
 async def test_a_secret_cut_in_half_by_the_limit_is_hidden() -> None:
-    with pytest.raises(AdapterError) as caught, step().guarded():
-        raise ValueError("x" * 296 + "hunter2")
+    with pytest.raises(AdapterError) as caught:
+        await step().call(raising(ValueError("x" * 296 + "hunter2")))
     assert "hunt" not in str(caught.value)
 
 
 async def test_a_real_cancellation_passes_through() -> None:
-    with anyio.move_on_after(0.01) as scope, step().guarded():
-        await asyncio.Event().wait()
+    with anyio.move_on_after(0.01) as scope:
+        await step().call(asyncio.Event().wait)
     assert scope.cancelled_caught
+
+
+async def test_what_is_no_coroutine_at_all_is_the_adapters_fault() -> None:
+    def none() -> Awaitable[None]:
+        return None  # type: ignore[return-value]  # what an adapter's decorator might do
+
+    with pytest.raises(AdapterError, match="put raised TypeError"):
+        await step().call(none)
+
+
+async def test_a_call_that_cannot_be_cancelled_says_so(stubborn: Stubborn) -> None:
+    text = r"put did not end within 0\.01 s and does not react to cancellation"
+    with pytest.raises(Abandoned, match=text) as caught:
+        await Step("fake", "put", 0.01).call(stubborn.hang)
+    assert caught.value.code is Code.TIMEOUT
 
 
 def test_a_coroutine_that_no_loop_runs_may_be_closed() -> None:

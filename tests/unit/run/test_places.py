@@ -15,6 +15,7 @@ from retrieverbench.adapter import Adapter, Description, Secret, Settings
 from retrieverbench.errors import AdapterError, BackendError, Refused, TimedOut, Unavailable
 from retrieverbench.model import Chunk, Fidelity, TenantId
 from retrieverbench.run import (
+    Abandoned,
     Connection,
     LoadedAdapter,
     Place,
@@ -24,6 +25,7 @@ from retrieverbench.run import (
     place_name,
 )
 from retrieverbench.run import places as places_module
+from stubborn_support import Stubborn
 
 pytestmark = pytest.mark.anyio
 SECRET = "hunter2"
@@ -192,6 +194,18 @@ async def test_step_that_hangs_is_given_up(
 
     method: Any = classmethod(hang) if step == "open" else hang
     with pytest.raises(TimedOut, match=f"{step} did not end within 0.05 s"):
+        async with opening(one_method(**{step: method}), timeout=0.05):
+            assert step == "close"
+
+
+@pytest.mark.parametrize("step", ["open", "put", "settle", "describe", "close"])
+async def test_step_that_cannot_be_cancelled_is_left_behind(
+    one_method: Make, step: str, stubborn: Stubborn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"STEP_TIMEOUTS": 1, "SETTLE_TIMEOUTS": 1, "CLOSE_SECONDS": 0.05}.items():
+        monkeypatch.setattr(places_module, name, value)
+    method: Any = classmethod(stubborn.hang) if step == "open" else stubborn.hang
+    with pytest.raises(Abandoned, match=f"{step} did not end within 0.05 s and does not react"):
         async with opening(one_method(**{step: method}), timeout=0.05):
             assert step == "close"
 

@@ -22,8 +22,9 @@ from retrieverbench.model import (
     Target,
     TenantId,
 )
-from retrieverbench.run import ask_all, build_queries, search_once
+from retrieverbench.run import Abandoned, ask_all, build_queries, search_once
 from retrieverbench.run import quality as quality_module
+from stubborn_support import Stubborn
 
 pytestmark = pytest.mark.anyio
 ACME = TenantId("acme")
@@ -133,6 +134,20 @@ async def test_hanging_search_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> N
     assert {(r.status, r.code, r.message) for r in run.results} == {
         ("error", "timeout", "no answer within 0.01 s")
     }
+
+
+async def test_a_search_that_cannot_be_cancelled_ends_the_asking(
+    stubborn: Stubborn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality_module, "GRACE_SECONDS", 0.02)
+    done: list[CaseResult] = []
+
+    def answer(query: Query) -> object:
+        return stubborn.hang() if query.text == "question 3" else Response([])
+
+    with pytest.raises(Abandoned, match=r"search did not end within 0\.03 s and does not react"):
+        await ask(answer, timeout=0.01, concurrency=1, on_done=done.append)
+    assert [result.case_id for result in done] == ["c0", "c1", "c2"]
 
 
 async def test_hidden_values_leave_the_message() -> None:

@@ -1,0 +1,94 @@
+"""A call of foreign code, which may never end and may not let itself be cancelled.
+
+It runs as a task of its own, so that whoever waits for it need not wait for ever: a task
+that neither ends nor gives in to cancellation is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Generic, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+CANCEL_SECONDS = 2.0
+"""How long a cancelled call may clean up; it is cancelled again after half of it."""
+
+_left_behind: set[asyncio.Task[object]] = set()
+"""Held until they end, for a loop holds its tasks weakly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """How a call ended: with `value` or with `error`, after so many seconds.
+
+    `late` calls were cancelled, whatever they made of it.
+    """
+
+    value: T | None = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+    late: bool = False
+
+
+async def call(
+    function: Callable[[], Awaitable[T]], *, seconds: float, name: str
+) -> Outcome[T] | None:
+    """Await what `function` returns for at most `seconds`, then cancel it.
+
+    None when it was left behind. `name` says what is called, for those who look at the task.
+    Cancelled itself, it cancels the call too and gives it the same time to clean up.
+    """
+    task = asyncio.create_task(_outcome(function), name=name)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        late = not task.done()
+        if await give_up({task}):
+            return None
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await give_up({task})
+        raise
+    if task.cancelled():  # before it began
+        return Outcome(error=asyncio.CancelledError(), seconds=seconds, late=late)
+    found = task.result()
+    return Outcome(found.value, found.error, found.seconds, late)
+
+
+async def give_up(tasks: Collection[asyncio.Task[T]]) -> set[asyncio.Task[T]]:
+    """Cancel those that run, twice if need be; return those that go on all the same."""
+    running = _running(tasks)
+    for _ in range(2):
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=CANCEL_SECONDS / 2)
+        running = _running(running)
+    for task in running:
+        leave_behind(task)
+    return running
+
+
+def leave_behind(task: asyncio.Task[T]) -> None:
+    """Wait for it no longer, and keep it until it ends."""
+    _left_behind.add(task)
+    task.add_done_callback(_left_behind.discard)
+
+
+def _running(tasks: Collection[asyncio.Task[T]]) -> set[asyncio.Task[T]]:
+    return {task for task in tasks if not task.done()}
+
+
+async def _outcome(function: Callable[[], Awaitable[T]]) -> Outcome[T]:
+    """Whatever is raised is returned: a SystemExit of a task would end the loop itself."""
+    start = perf_counter_ns()
+    try:
+        value = await function()
+    except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
+        return Outcome(error=error, seconds=(perf_counter_ns() - start) / 1e9)
+    return Outcome(value, seconds=(perf_counter_ns() - start) / 1e9)
