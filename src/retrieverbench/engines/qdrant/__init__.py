@@ -7,6 +7,7 @@ errors. What the front cannot show is listed in `LACKS` and goes into every arti
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,26 +22,34 @@ from retrieverbench.engines.processes import (
     running,
     wait_until_ready,
 )
-from retrieverbench.errors import MissingClient
+from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.model import Fidelity
 from retrieverbench.options import parse_options
 
 FIDELITY: Fidelity = "engine"
 LACKS = (
     "the server's must_not fault (filters that repeat an indexed condition)",
-    "booleans and texts in filters, groups, recommend, gRPC, several shards",
-    "strict mode, rate limits, roles of keys",
+    "booleans and texts in filters, groups, recommend, gRPC, a search over several shards",
+    "strict mode, rate limits, tokens with roles",
     "searches during optimisation, which starts when the collection's state is asked for",
     "the server's latency",
 )
 _READY_WITHIN = 60.0
+_PREFIX = re.compile(r"(/[A-Za-z0-9_-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a suite may choose. `unknown_keys = "ignore"` copies the server's silence."""
+    """What a suite may choose.
 
-    ignore_unknown_keys: bool = False
+    `refuse_unknown_keys` answers 400 where the server ignores a key without a word;
+    `shard_keys` has custom shards, as a server in distributed mode; `prefix` is the path
+    under which everything lies; `faults` lets tests arm faults.
+    """
+
+    refuse_unknown_keys: bool = False
+    shard_keys: bool = False
+    prefix: str = ""
     faults: bool = False
 
 
@@ -58,6 +67,10 @@ def missing() -> str | None:
 async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
     """Start the front in a process of its own; stop it and remove its data on leaving."""
     chosen = parse_options(Options, options, "engine qdrant")
+    if _PREFIX.fullmatch(chosen.prefix) is None:
+        raise InputError(
+            f"engine qdrant: prefix: {chosen.prefix!r:.80} is no path; write it as '/part/part'"
+        )
     reason = missing()
     if reason is not None:
         raise MissingClient(f"engine qdrant: {reason}")
@@ -76,12 +89,15 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
 def _command(ready: Path, chosen: Options) -> list[str]:
     import sys
 
-    command = [sys.executable, "-m", __name__, "--ready-file", str(ready)]
-    if chosen.ignore_unknown_keys:
-        command.append("--ignore-unknown-keys")
-    if chosen.faults:
-        command.append("--faults")
-    return command
+    flags = {
+        "--refuse-unknown-keys": chosen.refuse_unknown_keys,
+        "--shard-keys": chosen.shard_keys,
+        "--faults": chosen.faults,
+    }
+    return [
+        *(sys.executable, "-m", __name__, "--ready-file", str(ready), "--prefix", chosen.prefix),
+        *(flag for flag, chosen_too in flags.items() if chosen_too),
+    ]
 
 
 def _started(told: Mapping[str, Any], seconds: float, process: Supervised) -> Started:
@@ -93,7 +109,7 @@ def _started(told: Mapping[str, Any], seconds: float, process: Supervised) -> St
         endpoint=told["url"],
         fidelity=FIDELITY,
         version=SERVER_VERSION,
-        secrets={"api_key": Secret(told["api_key"])},
+        secrets={key: Secret(told[key]) for key in ("api_key", "read_only_api_key")},
         details={
             "engine": f"qdrant-edge-py {version('qdrant-edge-py')}",
             "pid": told["pid"],
@@ -120,7 +136,7 @@ async def _answers(ready: Path) -> bool:
     told = await anyio.to_thread.run_sync(_read, ready)
     if told is None:
         return False
-    request = f"GET /collections HTTP/1.0\r\napi-key: {told['api_key']}\r\n\r\n"
+    request = f"GET {told['prefix']}/collections HTTP/1.0\r\napi-key: {told['api_key']}\r\n\r\n"
     try:
         async with await anyio.connect_tcp("127.0.0.1", told["port"]) as stream:
             await stream.send(request.encode())

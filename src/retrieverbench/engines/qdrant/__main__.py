@@ -13,15 +13,18 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
-from retrieverbench.engines.qdrant.collection import Collections
+from retrieverbench.engines.qdrant.access import Keys
+from retrieverbench.engines.qdrant.collections import Collections
 from retrieverbench.engines.qdrant.server import make_app
 
 
 def main() -> None:
     """Serve until SIGTERM or SIGINT; the data folder is ours and is removed."""
     parser = argparse.ArgumentParser(prog="python -m retrieverbench.engines.qdrant")
-    parser.add_argument("--ready-file", type=Path, required=True, help="url, port, api_key, pid")
-    parser.add_argument("--ignore-unknown-keys", action="store_true", help="as the server does")
+    parser.add_argument("--ready-file", type=Path, required=True, help="url, port, keys, pid")
+    parser.add_argument("--refuse-unknown-keys", action="store_true", help="the server does not")
+    parser.add_argument("--shard-keys", action="store_true", help="as in distributed mode")
+    parser.add_argument("--prefix", default="", help="path under which everything lies")
     parser.add_argument("--faults", action="store_true", help="let tests arm faults")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, _leave)
@@ -37,19 +40,20 @@ def main() -> None:
 def _serve(chosen: argparse.Namespace, data: Path) -> None:
     import uvicorn
 
-    api_key = secrets.token_urlsafe(24)
+    keys = Keys(manage=secrets.token_urlsafe(24), read=secrets.token_urlsafe(24))
     app = make_app(
-        Collections(data),
+        Collections(data, cluster=chosen.shard_keys),
         f"qdrant-edge-py {version('qdrant-edge-py')}",
-        api_key,
-        strict=not chosen.ignore_unknown_keys,
+        keys,
+        strict=chosen.refuse_unknown_keys,
         faults=chosen.faults,
+        prefix=chosen.prefix,
     )
     # Named as TCP, or asyncio leaves TCP_NODELAY off and answers wait for acknowledgements.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
-    _tell(chosen.ready_file, listener.getsockname()[1], api_key)
+    _tell(chosen.ready_file, listener.getsockname()[1], chosen.prefix, keys)
     config = uvicorn.Config(
         app,
         lifespan="off",
@@ -63,12 +67,14 @@ def _serve(chosen: argparse.Namespace, data: Path) -> None:
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def _tell(path: Path, port: int, api_key: str) -> None:
+def _tell(path: Path, port: int, prefix: str, keys: Keys) -> None:
     """Write the ready file, whole or not at all, for our eyes only."""
     told = {
-        "url": f"http://127.0.0.1:{port}",
+        "url": f"http://127.0.0.1:{port}{prefix}",
         "port": port,
-        "api_key": api_key,
+        "prefix": prefix,
+        "api_key": keys.manage,
+        "read_only_api_key": keys.read,
         "pid": os.getpid(),
     }
     partial = path.with_suffix(".partial")

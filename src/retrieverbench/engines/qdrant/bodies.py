@@ -1,9 +1,9 @@
 """Request bodies as the server reads them: what it refuses, with its status and its words.
 
 Pure functions from JSON values to plain values; no engine here. The texts are those of
-Qdrant 1.19.0. Two things differ on purpose: a key that Qdrant does not know is refused
-(the server ignores it outside `filter`), unless `strict` is off; and a key that Qdrant
-knows but this front does not translate is 501 with its path, never ignored.
+Qdrant 1.19.0. A key that Qdrant does not know is ignored outside `filter`, as the server
+does it, unless `strict` is on; a key that Qdrant knows but this front does not translate is
+501 with its path, never ignored.
 """
 
 from __future__ import annotations
@@ -39,11 +39,22 @@ class Sparse:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A text of which the server makes the sparse vector itself, by its own BM25 model."""
+
+    text: str
+    options: Mapping[str, Any]
+
+
+Vector = list[float] | Sparse | Document
+
+
+@dataclass(frozen=True, slots=True)
 class PointBody:
     """A point of a body, checked. `vectors` is keyed by name, "" for the unnamed one."""
 
     id: int | str
-    vectors: Mapping[str, list[float] | Sparse]
+    vectors: Mapping[str, Vector]
     payload: Mapping[str, Any]
 
 
@@ -152,27 +163,50 @@ def sparse(value: Mapping[str, Any], path: str) -> Sparse:
     return Sparse(indices, [float(number) for number in values])
 
 
-def vectors(value: Any, path: str) -> dict[str, list[float] | Sparse]:
+def document(value: Mapping[str, Any], path: str) -> Document:
+    """A text for the server's own BM25; its answer for other models is that it has none."""
+    if type(value["text"]) is not str or type(value.get("model")) is not str:
+        raise malformed("data did not match any variant of untagged enum VectorStruct")
+    if value["model"].lower() != _BM25:
+        raise Refusal(
+            500,
+            "Service internal error: InferenceService URL not configured - "
+            "please provide valid address in config",
+        )
+    options = value.get("options") or {}
+    if not isinstance(options, dict) or options.keys() - _BM25_OPTIONS:
+        raise untranslated(f"{path}.options of {_BM25}")
+    return Document(value["text"], options)
+
+
+_BM25 = "qdrant/bm25"
+_BM25_OPTIONS = frozenset({"k", "b", "avg_len", "language"})
+
+
+def vectors(value: Any, path: str) -> dict[str, Vector]:
     """All vectors of a point: a list, one sparse object, or an object of either by name."""
     if isinstance(value, list):
         return {"": dense(value, path)}
     if not isinstance(value, dict):
         raise malformed("data did not match any variant of untagged enum VectorStruct")
-    if {"text", "model"} & value.keys():
-        raise untranslated(f"{path}: embedding by the server")
-    return {
-        name: sparse(vector, path) if isinstance(vector, dict) else dense(vector, path)
-        for name, vector in value.items()
-    }
+    if {"text", "model"} <= value.keys():
+        raise untranslated(f"{path}: embedding by the server of the unnamed vector")
+    return {name: _named_vector(vector, path) for name, vector in value.items()}
+
+
+def _named_vector(value: Any, path: str) -> Vector:
+    if not isinstance(value, dict):
+        return dense(value, path)
+    return document(value, path) if "text" in value else sparse(value, path)
 
 
 def points(body: Any, *, strict: bool, with_payload: bool = True) -> list[PointBody]:
     """The points of an upsert, or of a vector update if `with_payload` is off."""
     if isinstance(body, dict) and "batch" in body and with_payload:
-        fields = take(body, "PointsBatch", ("batch",), _UPSERT_KNOWN, strict=strict)
+        fields = take(body, "PointsBatch", ("batch", "shard_key"), _UPSERT_KNOWN, strict=strict)
         rows: Any = _batch_rows(fields["batch"], strict=strict)
     elif isinstance(body, dict) and "points" in body:
-        fields = take(body, "PointsList", ("points",), _UPSERT_KNOWN, strict=strict)
+        fields = take(body, "PointsList", ("points", "shard_key"), _UPSERT_KNOWN, strict=strict)
         rows = fields.get("points")
     else:
         raise malformed("Invalid PointInsertOperations format")
@@ -184,7 +218,7 @@ def points(body: Any, *, strict: bool, with_payload: bool = True) -> list[PointB
     return [_point(row, f"points[{n}]", keys, strict=strict) for n, row in enumerate(rows)]
 
 
-_UPSERT_KNOWN = ("shard_key", "update_filter", "update_mode")
+_UPSERT_KNOWN = ("update_filter", "update_mode")
 
 
 def _point(row: Any, path: str, keys: Sequence[str], *, strict: bool) -> PointBody:

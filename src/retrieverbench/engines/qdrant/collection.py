@@ -45,6 +45,18 @@ class Collection:
         self._broken: str | None = None
         self._counts = self._read_counts()
 
+    def part(self, selector: Any) -> Collection:
+        """Itself, for a write: an automatically sharded collection has no shard keys."""
+        if selector is not None:
+            raise wrong(f"Shard key {selector} not found")
+        return self
+
+    def parts(self, selector: Any) -> list[Collection]:
+        """Itself, for a read."""
+        if selector is not None:
+            raise Refusal(400, f"Bad request: Shard key {selector} not found")
+        return [self]
+
     async def read(self, work: Callable[[edge.EdgeShard], T]) -> T:
         """Run `work` on the shard; Refusal with the server's words when it fails."""
         await self._idle()
@@ -168,41 +180,6 @@ async def _optimize_elsewhere(folder: Path) -> None:
     if process.returncode != 0:
         last = stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise OSError(f"exit code {process.returncode}: {''.join(last)}")
-
-
-class Collections:
-    """All collections of one front, by name; their shards lie in `data`."""
-
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._made = 0
-        self._by_name: dict[str, Collection] = {}
-
-    def names(self) -> list[str]:
-        """Which there are."""
-        return list(self._by_name)
-
-    def get(self, name: str) -> Collection:
-        """The collection of that name, or 404."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            raise Refusal(404, f"Not found: Collection `{name}` doesn't exist!") from None
-
-    def create(self, name: str, declared: Declared) -> None:
-        """Make an empty one; 409 if the name is taken."""
-        if name in self._by_name:
-            raise Refusal(409, f"Wrong input: Collection `{name}` already exists!")
-        self._made += 1
-        self._by_name[name] = Collection(self._data / str(self._made), declared)
-
-    async def remove(self, name: str) -> bool:
-        """Remove one with its files; False if there is none."""
-        collection = self._by_name.pop(name, None)
-        if collection is None:
-            return False
-        await collection.remove()
-        return True
 
 
 def _refusal(error: Exception) -> Refusal:

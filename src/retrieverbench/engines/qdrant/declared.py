@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from retrieverbench.engines.qdrant.bodies import (
     PointBody,
     Refusal,
-    Sparse,
+    Vector,
     invalid,
     malformed,
     take,
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     import qdrant_edge as edge
 
 _KNOWN = (
-    "shard_number",
-    "sharding_method",
     "replication_factor",
     "write_consistency_factor",
     "on_disk_payload",
     "payload",
     "wal_config",
-    "quantization_config",
     "strict_mode_config",
     "metadata",
     "init_from",
@@ -57,6 +54,8 @@ class Declared:
     sparse: Mapping[str, Mapping[str, Any]]
     hnsw: Mapping[str, Any]
     optimizer: Mapping[str, Any] = field(default_factory=lambda: dict(_OPTIMIZER))
+    quantization: Mapping[str, Any] | None = None
+    custom_sharding: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The `config` of a collection's information."""
@@ -70,12 +69,14 @@ class Declared:
         }
         if self.sparse:
             params["sparse_vectors"] = dict(self.sparse)
+        if self.custom_sharding:
+            params["sharding_method"] = "custom"
         return {
             "params": params,
             "hnsw_config": dict(self.hnsw),
             "optimizer_config": {**self.optimizer, "flush_interval_sec": 5},
             "wal_config": None,
-            "quantization_config": None,
+            "quantization_config": self.quantization,
         }
 
     def fitting(self, points: list[PointBody]) -> list[PointBody]:
@@ -85,12 +86,12 @@ class Declared:
                 self._fits(name, vector)
         return points
 
-    def _fits(self, name: str, vector: list[float] | Sparse) -> None:
+    def _fits(self, name: str, vector: Vector) -> None:
         if name not in self.vectors and name not in self.sparse:
             raise wrong(f"Not existing vector name error: {name}")
-        if isinstance(vector, Sparse) != (name in self.sparse):
+        if isinstance(vector, list) != (name in self.vectors):
             raise wrong("Conversion between sparse and regular vectors failed")
-        if isinstance(vector, Sparse):
+        if not isinstance(vector, list):
             return
         size = self.vectors[name]["size"]
         if len(vector) != size:
@@ -117,6 +118,7 @@ class Declared:
             sparse_vectors=sparse,
             hnsw_config=edge.HnswIndexConfig(**self.hnsw),
             optimizers=edge.EdgeOptimizersConfig(**self.optimizer),
+            quantization_config=_to_edge_quantization(self.quantization),
         )
 
 
@@ -140,10 +142,17 @@ def to_declared(body: Any, *, strict: bool) -> Declared:
     fields = take(
         body,
         "CreateCollection",
-        ("vectors", "sparse_vectors", "hnsw_config", "optimizers_config"),
+        (
+            *("vectors", "sparse_vectors", "hnsw_config", "optimizers_config"),
+            *("quantization_config", "sharding_method", "shard_number"),
+        ),
         _KNOWN,
         strict=strict,
     )
+    if fields.get("sharding_method", "auto") not in {"auto", "custom"}:
+        raise malformed("unknown variant, expected `auto` or `custom`")
+    if whole_number(fields.get("shard_number", 1), "shard_number", 1) != 1:
+        raise untranslated("CreateCollection.shard_number other than 1")
     raw = fields.get("vectors", {})
     if not isinstance(raw, dict):
         raise _no_vectors_config()
@@ -158,6 +167,8 @@ def to_declared(body: Any, *, strict: bool) -> Declared:
         _with_defaults(
             fields.get("optimizers_config", {}), _OPTIMIZER, "optimizers_config", strict=strict
         ),
+        _quantization(fields.get("quantization_config"), strict=strict),
+        custom_sharding=fields.get("sharding_method") == "custom",
     )
 
 
@@ -186,11 +197,47 @@ def _sparse(body: Any, *, strict: bool) -> dict[str, Any]:
     return fields
 
 
+_QUANTIZATIONS: Mapping[str, tuple[str, ...]] = {
+    "scalar": ("type", "quantile", "always_ram"),
+    "binary": ("always_ram",),
+}
+
+
+def _quantization(body: Any, *, strict: bool) -> dict[str, Any] | None:
+    if body is None:
+        return None
+    refused = malformed("data did not match any variant of untagged enum QuantizationConfig")
+    if not isinstance(body, dict) or len(body) != 1:
+        raise refused
+    (kind, raw), *_ = body.items()
+    if kind in {"product", "turbo"}:
+        raise untranslated(f"quantization_config.{kind}")
+    if kind not in _QUANTIZATIONS:
+        raise refused
+    known = ("encoding", "query_encoding", "memory")
+    fields = take(raw, "QuantizationConfig", _QUANTIZATIONS[kind], known, strict=strict)
+    if kind == "scalar" and fields.get("type") != "int8":
+        raise refused
+    return {kind: fields}
+
+
+def _to_edge_quantization(declared: Mapping[str, Any] | None) -> Any:
+    import qdrant_edge as edge
+
+    if declared is None:
+        return None
+    if "binary" in declared:
+        return edge.BinaryQuantizationConfig(**declared["binary"])
+    fields = {key: value for key, value in declared["scalar"].items() if key != "type"}
+    return edge.ScalarQuantizationConfig(edge.ScalarType.Int8, **fields)
+
+
 def _with_defaults(
     body: Any, defaults: Mapping[str, Any], what: str, *, strict: bool
 ) -> dict[str, Any]:
-    known = ("on_disk", "memory", "payload_m", "inline_storage", "max_segment_size")
-    fields = take(body, what, tuple(defaults), known, strict=strict)
+    known = ("on_disk", "memory", "inline_storage", "max_segment_size")
+    more = ("payload_m",) if what == "hnsw_config" else ()
+    fields = take(body, what, (*defaults, *more), known, strict=strict)
     for key, value in fields.items():
         least = 4 if key == "ef_construct" else 0
         if key != "deleted_threshold":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -10,23 +12,26 @@ from starlette.routing import Route
 
 from retrieverbench.engines.qdrant.answers import acknowledged, body_of, enveloped
 from retrieverbench.engines.qdrant.bodies import (
-    PointBody,
     Refusal,
-    Sparse,
     malformed,
     point_id,
     points,
     take,
+    untranslated,
     whole_number,
 )
-from retrieverbench.engines.qdrant.collection import Collection, Collections
+from retrieverbench.engines.qdrant.collection import Collection
+from retrieverbench.engines.qdrant.collections import Collections
+from retrieverbench.engines.qdrant.rows import record, scored, to_point, to_vectors
+from retrieverbench.engines.qdrant.sharded import Sharded
 from retrieverbench.engines.qdrant.translation import to_filter, to_query, to_selector
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
 
-Action = Callable[[Collection, Any, Request], Awaitable[Any]]
-_SHARDS = ("shard_key",)
+Target = Collection | Sharded
+Action = Callable[[Target, Any, Request], Awaitable[Any]]
+_SHARDS = "shard_key"
 
 
 def routes(collections: Collections, *, strict: bool) -> list[Route]:
@@ -49,6 +54,7 @@ def _actions(own: _Points) -> list[tuple[str, str, Action]]:
     return [
         ("/points", "PUT", own.upsert),
         ("/points/vectors", "PUT", own.update_vectors),
+        ("/points/payload", "POST", own.set_payload),
         ("/points/delete", "POST", own.delete),
         ("/points", "POST", own.retrieve),
         ("/points/query", "POST", own.query),
@@ -66,108 +72,152 @@ class _Points:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
-    async def upsert(self, collection: Collection, body: Any, request: Request) -> Any:
+    async def upsert(self, target: Target, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
-        checked = collection.declared.fitting(points(body, strict=self._strict))
+        checked = target.declared.fitting(points(body, strict=self._strict))
+        shard = target.part(body.get(_SHARDS))
 
         def upsert() -> edge.UpdateOperation:
-            return edge.UpdateOperation.upsert_points([_to_point(one) for one in checked])
+            return edge.UpdateOperation.upsert_points([to_point(one) for one in checked])
 
-        return await acknowledged(request, lambda: collection.write(upsert))
+        return await acknowledged(request, lambda: shard.write(upsert))
 
-    async def update_vectors(self, collection: Collection, body: Any, request: Request) -> Any:
+    async def update_vectors(self, target: Target, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
         found = points(body, strict=self._strict, with_payload=False)
-        checked = collection.declared.fitting(found)
+        checked = target.declared.fitting(found)
+        shard = target.part(body.get(_SHARDS))
 
         def update() -> edge.UpdateOperation:
             return edge.UpdateOperation.update_vectors(
-                [edge.PointVectors(one.id, _to_vectors(one)) for one in checked]
+                [edge.PointVectors(one.id, to_vectors(one)) for one in checked]
             )
 
-        return await acknowledged(request, lambda: collection.write(update))
+        return await acknowledged(request, lambda: shard.write(update))
 
-    async def delete(self, collection: Collection, body: Any, request: Request) -> Any:
+    async def set_payload(self, target: Target, body: Any, request: Request) -> Any:
         import qdrant_edge as edge
 
-        fields = take(body, "PointsSelector", ("points", "filter"), _SHARDS, strict=self._strict)
-        delete = edge.UpdateOperation.delete_points
-        delete_matching = edge.UpdateOperation.delete_points_by_filter
+        keys = ("payload", "points", "filter", _SHARDS)
+        fields = take(body, "SetPayload", keys, ("key",), strict=self._strict)
+        payload = fields.get("payload")
+        if not isinstance(payload, dict):
+            raise malformed("missing field `payload`")
+        change, change_matching = (
+            edge.UpdateOperation.set_payload,
+            edge.UpdateOperation.set_payload_by_filter,
+        )
+        return await self._selected(
+            target,
+            fields,
+            request,
+            lambda ids: change(ids, payload),
+            lambda some: change_matching(some, payload),
+        )
+
+    async def delete(self, target: Target, body: Any, request: Request) -> Any:
+        import qdrant_edge as edge
+
+        keys = ("points", "filter", _SHARDS)
+        fields = take(body, "PointsSelector", keys, strict=self._strict)
+        return await self._selected(
+            target,
+            fields,
+            request,
+            edge.UpdateOperation.delete_points,
+            edge.UpdateOperation.delete_points_by_filter,
+        )
+
+    async def _selected(
+        self,
+        target: Target,
+        fields: dict[str, Any],
+        request: Request,
+        by_ids: Callable[[list[Any]], edge.UpdateOperation],
+        by_filter: Callable[[edge.Filter], edge.UpdateOperation],
+    ) -> Any:
+        """A write to the points that a body names: by ids, and only without them by filter."""
+        make: Callable[[], edge.UpdateOperation]
         if "points" in fields:  # then the server ignores a filter beside it
             ids: list[Any] = [point_id(one) for one in _a_list(fields["points"])]
-            return await acknowledged(request, lambda: collection.write(lambda: delete(ids)))
-        if "filter" in fields:
+            make = partial(by_ids, ids)
+        elif "filter" in fields:
             some = to_filter(fields["filter"], strict=self._strict)
-            return await acknowledged(
-                request, lambda: collection.write(lambda: delete_matching(some))
-            )
-        raise malformed("data did not match any variant of untagged enum PointsSelector")
+            make = partial(by_filter, some)
+        else:
+            raise malformed("data did not match any variant of untagged enum PointsSelector")
+        shard = target.part(fields.get(_SHARDS))
+        return await acknowledged(request, lambda: shard.write(make))
 
-    async def retrieve(self, collection: Collection, body: Any, _: Request) -> Any:
-        keys = ("ids", "with_payload", "with_vector")
-        fields = take(body, "PointRequest", keys, _SHARDS, strict=self._strict)
+    async def retrieve(self, target: Target, body: Any, _: Request) -> Any:
+        keys = ("ids", "with_payload", "with_vector", _SHARDS)
+        fields = take(body, "PointRequest", keys, strict=self._strict)
         ids = [point_id(one) for one in _a_list(fields.get("ids"))]
         payload = to_selector(fields.get("with_payload", False))
         vector = fields.get("with_vector", False)
-        found = await collection.read(
+        found = await _only(target, fields).read(
             lambda shard: shard.retrieve(list(dict.fromkeys(ids)), payload, vector)
         )
-        return [_record(one) for one in found]
+        return [record(one) for one in found]
 
-    async def get(self, collection: Collection, _: Any, request: Request) -> Any:
+    async def get(self, target: Target, _: Any, request: Request) -> Any:
         raw: str = request.path_params["id"]
         try:
             identity = point_id(int(raw) if raw.isascii() and raw.isdigit() else raw)
         except Refusal:
             text = f'Bad request: Can not recognize "{raw}" as point id'
             raise Refusal(400, text) from None
-        found = await collection.read(lambda shard: shard.retrieve([identity], True, True))
+        found = await _only(target, {}).read(lambda shard: shard.retrieve([identity], True, True))
         if not found:
             raise Refusal(404, f"Not found: Point with id {raw} does not exists!")
-        return _record(found[0])
+        return record(found[0])
 
-    async def query(self, collection: Collection, body: Any, _: Request) -> Any:
+    async def query(self, target: Target, body: Any, _: Request) -> Any:
         request = to_query(body, strict=self._strict)
-        found = await collection.read(lambda shard: shard.query(request))
-        return {"points": [_scored(one) for one in found]}
+        found = await _only(target, body).read(lambda shard: shard.query(request))
+        return {"points": [scored(one) for one in found]}
 
-    async def query_batch(self, collection: Collection, body: Any, _: Request) -> Any:
+    async def query_batch(self, target: Target, body: Any, request: Request) -> Any:
         fields = take(body, "QueryRequestBatch", ("searches",), strict=self._strict)
         searches = _a_list(fields.get("searches"))
-        requests = [to_query(one, strict=self._strict) for one in searches]
-        found = await collection.read(lambda shard: [shard.query(request) for request in requests])
-        return [{"points": [_scored(one) for one in rows]} for rows in found]
+        return [await self.query(target, one, request) for one in searches]
 
-    async def count(self, collection: Collection, body: Any, _: Request) -> Any:
+    async def count(self, target: Target, body: Any, _: Request) -> Any:
         import qdrant_edge as edge
 
-        fields = take(body, "CountRequest", ("filter", "exact"), _SHARDS, strict=self._strict)
+        keys = ("filter", "exact", _SHARDS)
+        fields = take(body, "CountRequest", keys, strict=self._strict)
         request = edge.CountRequest(exact=fields.get("exact", True), filter=self._filter(fields))
-        return {"count": await collection.read(lambda shard: shard.count(request))}
+        parts = target.parts(fields.get(_SHARDS))
+        return {"count": sum([await part.read(lambda one: one.count(request)) for part in parts])}
 
-    async def facet(self, collection: Collection, body: Any, _: Request) -> Any:
+    async def facet(self, target: Target, body: Any, _: Request) -> Any:
         import qdrant_edge as edge
 
-        keys = ("key", "limit", "filter", "exact")
-        fields = take(body, "FacetRequest", keys, _SHARDS, strict=self._strict)
+        keys = ("key", "limit", "filter", "exact", _SHARDS)
+        fields = take(body, "FacetRequest", keys, strict=self._strict)
         if type(fields.get("key")) is not str:
             raise malformed("missing field `key`")
+        limit = whole_number(fields.get("limit", 10), "limit", 1)
         request = edge.FacetRequest(
             fields["key"],
-            limit=whole_number(fields.get("limit", 10), "limit", 1),
+            limit=limit,
             exact=fields.get("exact", False),
             filter=self._filter(fields),
         )
-        found = await collection.read(lambda shard: shard.facet(request))
-        return {"hits": [{"value": hit.value, "count": hit.count} for hit in found.hits]}
+        counts: Counter[Any] = Counter()
+        for part in target.parts(fields.get(_SHARDS)):
+            found = await part.read(lambda shard: shard.facet(request))
+            counts.update({hit.value: hit.count for hit in found.hits})
+        return {"hits": [{"value": v, "count": n} for v, n in counts.most_common(limit)]}
 
-    async def scroll(self, collection: Collection, body: Any, _: Request) -> Any:
+    async def scroll(self, target: Target, body: Any, _: Request) -> Any:
         import qdrant_edge as edge
 
-        keys = ("offset", "limit", "filter", "with_payload", "with_vector")
-        fields = take(body, "ScrollRequest", keys, (*_SHARDS, "order_by"), strict=self._strict)
+        keys = ("offset", "limit", "filter", "with_payload", "with_vector", _SHARDS)
+        fields = take(body, "ScrollRequest", keys, ("order_by",), strict=self._strict)
         request = edge.ScrollRequest(
             offset=point_id(fields["offset"]) if "offset" in fields else None,
             limit=whole_number(fields.get("limit", 10), "limit", 1),
@@ -175,8 +225,8 @@ class _Points:
             with_payload=to_selector(fields.get("with_payload", True)),
             with_vector=fields.get("with_vector", False),
         )
-        found, following = await collection.read(lambda shard: shard.scroll(request))
-        return {"points": [_record(one) for one in found], "next_page_offset": following}
+        found, following = await _only(target, fields).read(lambda shard: shard.scroll(request))
+        return {"points": [record(one) for one in found], "next_page_offset": following}
 
     def _filter(self, fields: dict[str, Any]) -> edge.Filter | None:
         if "filter" not in fields:
@@ -184,49 +234,15 @@ class _Points:
         return to_filter(fields["filter"], strict=self._strict)
 
 
+def _only(target: Target, fields: Any) -> Collection:
+    """The one shard that is asked; answers of several cannot be put together here."""
+    parts = target.parts(fields.get(_SHARDS))
+    if len(parts) != 1:
+        raise untranslated(f"a read of points over {len(parts)} shards")
+    return parts[0]
+
+
 def _a_list(value: Any) -> Sequence[Any]:
     if not isinstance(value, list):
         raise malformed("invalid type, expected a sequence")
     return value
-
-
-def _to_point(body: PointBody) -> edge.Point:
-    import qdrant_edge as edge
-
-    return edge.Point(body.id, _to_vectors(body), dict(body.payload))
-
-
-def _to_vectors(body: PointBody) -> Any:
-    import qdrant_edge as edge
-
-    named = {
-        name: edge.SparseVector(one.indices, one.values) if isinstance(one, Sparse) else one
-        for name, one in body.vectors.items()
-    }
-    return named[""] if list(named) == [""] else named
-
-
-def _scored(point: edge.ScoredPoint) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": point.id, "version": point.version, "score": point.score}
-    return _with_contents(row, point)
-
-
-def _record(point: edge.Record) -> dict[str, Any]:
-    return _with_contents({"id": point.id}, point)
-
-
-def _with_contents(row: dict[str, Any], point: edge.ScoredPoint | edge.Record) -> dict[str, Any]:
-    import qdrant_edge as edge
-
-    if point.payload is not None:
-        row["payload"] = point.payload
-    if isinstance(point.vector, dict):
-        row["vector"] = {
-            name: {"indices": one.indices, "values": one.values}
-            if isinstance(one, edge.SparseVector)
-            else one
-            for name, one in point.vector.items()
-        }
-    elif point.vector is not None:
-        row["vector"] = point.vector
-    return row

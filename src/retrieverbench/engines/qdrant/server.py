@@ -7,7 +7,6 @@ engine holds Python's lock anyway, and so an answer is never mixed with a write.
 
 from __future__ import annotations
 
-import hmac
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,9 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from retrieverbench.engines.qdrant import points
+from retrieverbench.engines.qdrant.access import OPEN, Guard, Keys, Prefixed
 from retrieverbench.engines.qdrant.answers import (
     Handler,
     acknowledged,
@@ -27,14 +27,15 @@ from retrieverbench.engines.qdrant.answers import (
     refused,
 )
 from retrieverbench.engines.qdrant.bodies import Refusal, take, untranslated
-from retrieverbench.engines.qdrant.collection import Collections
+from retrieverbench.engines.qdrant.collections import Collections
 from retrieverbench.engines.qdrant.declared import check_name, to_declared, to_index
 from retrieverbench.engines.qdrant.faults import FaultInjector
+from retrieverbench.engines.qdrant.sharded import Sharded
+from retrieverbench.engines.qdrant.untranslated import untranslated_routes
 
 SERVER_VERSION = "1.19.0"
 """The server whose answers this front gives. A client warns at more than one minor apart."""
 
-_OPEN = frozenset({"/", "/healthz", "/livez", "/readyz"})
 _CHANGES = (
     "vectors",
     "params",
@@ -47,7 +48,13 @@ _CHANGES = (
 
 
 def make_app(
-    collections: Collections, engine: str, api_key: str, *, strict: bool, faults: bool
+    collections: Collections,
+    engine: str,
+    keys: Keys,
+    *,
+    strict: bool,
+    faults: bool,
+    prefix: str = "",
 ) -> ASGIApp:
     """The whole application; `engine` is told in place of the server's commit."""
 
@@ -62,38 +69,18 @@ def make_app(
     app: ASGIApp = Starlette(
         routes=[
             Route("/", version),
-            *(Route(path, healthy) for path in sorted(_OPEN - {"/"})),
+            *(Route(path, healthy) for path in sorted(OPEN - {"/"})),
             *_routes(collections, strict=strict),
+            *_shard_routes(collections, strict=strict),
             *points.routes(collections, strict=strict),
+            *untranslated_routes(),
         ],
         exception_handlers={HTTPException: _empty, Exception: _internal},
     )
     if faults:
         app = FaultInjector(app)
-    return Guard(app, api_key)
-
-
-class Guard:
-    """Asks for the key on every path but the open ones, unknown paths included."""
-
-    def __init__(self, app: ASGIApp, api_key: str) -> None:
-        self._app = app
-        self._key = api_key.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 in plain text, as the server does, or pass the request on."""
-        if scope["type"] == "http" and scope["path"] not in _OPEN:
-            headers = dict(scope["headers"])
-            bearer = headers.get(b"authorization", b"")
-            given = headers.get(b"api-key")
-            if given is None and bearer.startswith(b"Bearer "):
-                given = bearer.removeprefix(b"Bearer ")
-            if given is None:
-                text = "Must provide an API key or an Authorization bearer token"
-                return await Response(text, 401)(scope, receive, send)
-            if not hmac.compare_digest(given, self._key):
-                return await Response("Invalid API key or JWT", 401)(scope, receive, send)
-        return await self._app(scope, receive, send)
+    app = Guard(app, keys)
+    return Prefixed(app, prefix) if prefix else app
 
 
 async def _empty(_: Request, error: Exception) -> Response:
@@ -152,4 +139,49 @@ def _routes(collections: Collections, *, strict: bool) -> list[Route]:
         route("/{name}", "PATCH", change),
         route("/{name}", "DELETE", remove),
         route("/{name}/index", "PUT", index),
+    ]
+
+
+def _shard_routes(collections: Collections, *, strict: bool) -> list[Route]:
+    """Custom shard keys: refused as by a single server unless the front has them."""
+
+    async def cluster(_: Request) -> Any:
+        if not collections.cluster:
+            return {"status": "disabled"}
+        raft = {"term": 1, "commit": 1, "pending_operations": 0, "role": "Leader", "is_voter": True}
+        working = {"consensus_thread_status": "working", "last_update": "1970-01-01T00:00:00Z"}
+        return {
+            "status": "enabled",
+            "peer_id": 1,
+            "peers": {"1": {"uri": "http://127.0.0.1:6335/"}},
+            "raft_info": raft,
+            "consensus_thread_status": working,
+            "message_send_failures": {},
+        }
+
+    async def keys(request: Request) -> Any:
+        found = collections.get(request.path_params["name"])
+        made = found.keys() if isinstance(found, Sharded) else None
+        return {"shard_keys": None if made is None else [{"key": key} for key in made]}
+
+    async def create(request: Request) -> Any:
+        name = request.path_params["name"]
+        known = ("shards_number", "replication_factor", "placement", "initial_state")
+        body = await body_of(request)
+        fields = take(body, "CreateShardingKey", ("shard_key",), known, strict=strict)
+        await collections.sharded(name).create_key(name, fields.get("shard_key"))
+        return True
+
+    async def remove(request: Request) -> Any:
+        name = request.path_params["name"]
+        fields = take(await body_of(request), "DropShardingKey", ("shard_key",), strict=strict)
+        await collections.sharded(name).remove_key(name, fields.get("shard_key"))
+        return True
+
+    shards = "/collections/{name}/shards"
+    return [
+        Route("/cluster", enveloped(cluster), methods=["GET"]),
+        Route(shards, enveloped(keys), methods=["GET"]),
+        Route(shards, enveloped(create), methods=["PUT"]),
+        Route(f"{shards}/delete", enveloped(remove), methods=["POST"]),
     ]

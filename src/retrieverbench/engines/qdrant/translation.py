@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from retrieverbench.engines.qdrant.bodies import (
     Sparse,
     dense,
+    document,
     invalid,
     malformed,
     point_id,
@@ -22,6 +23,7 @@ from retrieverbench.engines.qdrant.bodies import (
     whole_number,
     wrong,
 )
+from retrieverbench.engines.qdrant.rows import bm25
 
 if TYPE_CHECKING:
     import qdrant_edge as edge
@@ -30,7 +32,7 @@ _CLAUSES = ("should", "min_should", "must", "must_not")
 _CONDITIONS = ("match", "range", "is_empty", "is_null")
 _CONDITIONS_KNOWN = ("geo_bounding_box", "geo_radius", "geo_polygon", "values_count")
 _QUERY = ("prefetch", "query", "using", "filter", "params", "score_threshold", "limit")
-_QUERY_KNOWN = ("shard_key", "lookup_from")
+_QUERY_KNOWN = ("lookup_from",)
 _DEFAULT_LIMIT = 10
 
 
@@ -101,9 +103,10 @@ def _match(body: Any) -> Any:
     import qdrant_edge as edge
 
     refused = malformed("data did not match any variant of untagged enum MatchInterface")
-    if not isinstance(body, dict) or len(body) != 1:
+    if not isinstance(body, dict) or not body.keys() & _MATCHES:
         raise refused
-    (kind, value), *_ = body.items()
+    kind = next(key for key in body if key in _MATCHES)  # the server ignores keys beside it
+    value = body[kind]
     if kind == "value":
         if type(value) is bool:
             raise untranslated("filter.match.value of type bool")
@@ -116,20 +119,23 @@ def _match(body: Any) -> Any:
         ):
             raise refused
         return edge.MatchAny(value) if kind == "any" else edge.MatchExcept(value)
-    if kind in {"text", "text_any", "phrase", "prefix", "substring"}:
-        raise untranslated(f"filter.match.{kind}")
-    raise refused
+    raise untranslated(f"filter.match.{kind}")
+
+
+_MATCHES = frozenset({
+    "value", "any", "except", "text", "text_any", "phrase", "prefix", "substring",
+})  # fmt: skip
 
 
 def to_params(body: Any, path: str, *, strict: bool) -> edge.SearchParams:
-    """Search parameters: `hnsw_ef`, `exact`, `indexed_only`, `idf`."""
+    """Search parameters: `hnsw_ef`, `exact`, `indexed_only`, `idf`, `quantization`."""
     import qdrant_edge as edge
 
     fields = take(
         body,
         "SearchParams",
-        ("hnsw_ef", "exact", "indexed_only", "idf"),
-        ("quantization", "acorn"),
+        ("hnsw_ef", "exact", "indexed_only", "idf", "quantization"),
+        ("acorn",),
         strict=strict,
     )
     for key in ("exact", "indexed_only"):
@@ -137,6 +143,8 @@ def to_params(body: Any, path: str, *, strict: bool) -> edge.SearchParams:
             raise malformed(f"invalid type for {path}.{key}, expected a boolean")
     if "hnsw_ef" in fields:
         whole_number(fields["hnsw_ef"], f"{path}.hnsw_ef", 1)
+    if "quantization" in fields:
+        fields["quantization"] = _quantization(fields["quantization"], path, strict=strict)
     scope = fields.pop("idf", "global")
     if scope == "global":
         return edge.SearchParams(**fields)
@@ -146,6 +154,23 @@ def to_params(body: Any, path: str, *, strict: bool) -> edge.SearchParams:
     return edge.SearchParams(**fields, idf=edge.IdfParams(corpus=to_filter(corpus, strict=strict)))
 
 
+def _quantization(body: Any, path: str, *, strict: bool) -> edge.QuantizationSearchParams:
+    import qdrant_edge as edge
+
+    keys = ("ignore", "rescore", "oversampling")
+    fields = take(body, "QuantizationSearchParams", keys, strict=strict)
+    for key in ("ignore", "rescore"):
+        if key in fields and type(fields[key]) is not bool:
+            raise malformed(f"invalid type for {path}.quantization.{key}, expected a boolean")
+    factor = fields.get("oversampling", 1.0)
+    if type(factor) not in {int, float}:
+        raise malformed(f"invalid type for {path}.quantization.oversampling, expected f64")
+    if factor < 1:
+        where = f"{path}.quantization.oversampling"
+        raise invalid(where, f"value {factor} invalid, must be 1.0 or larger")
+    return edge.QuantizationSearchParams(**fields)
+
+
 def to_query(body: Any, *, strict: bool) -> edge.QueryRequest:
     """A whole query request with its prefetches to any depth."""
     import qdrant_edge as edge
@@ -153,7 +178,7 @@ def to_query(body: Any, *, strict: bool) -> edge.QueryRequest:
     fields = take(
         body,
         "QueryRequest",
-        (*_QUERY, "offset", "with_payload", "with_vector", "with_vectors"),
+        (*_QUERY, "offset", "with_payload", "with_vector", "with_vectors", "shard_key"),
         _QUERY_KNOWN,
         strict=strict,
     )
@@ -238,6 +263,9 @@ def _vector(body: Any) -> Any:
     if isinstance(body, dict) and "indices" in body:
         checked: Sparse = sparse(body, "query")
         return edge.SparseVector(checked.indices, checked.values)
+    if isinstance(body, dict) and {"text", "model"} <= body.keys():
+        asked = document(body, "query")
+        return bm25(asked.options).embed_query(asked.text)
     return None
 
 
