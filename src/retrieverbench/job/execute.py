@@ -292,6 +292,8 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
         for state, mode, label in owners:
             if label in results:
                 state.timed[mode] = results[label]
+                if (error := results[label].abandoned) is not None:
+                    _lose(job, state, error)
 
 
 def _expected(job: Job, run: Run) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -21,15 +22,17 @@ import anyio
 
 from retrieverbench.errors import Code
 from retrieverbench.model import Query, Response
-from retrieverbench.run import BadAnswer, check_response
+from retrieverbench.run import BadAnswer, check_response, foreign
 from retrieverbench.run.checks import is_milliseconds
-from retrieverbench.run.guard import is_sound, is_stop
+from retrieverbench.run.foreign import Blocked, give_up
+from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound, is_stop
 
 RECORD = struct.Struct("<qqqii")
 NO_ROW = -2
 UNKNOWN = -1
 SWEEP_SECONDS = 0.02
 _NEVER = 2**63 - 1
+_CANCELLATIONS = 2
 _ORDINAL = 4  # bytes
 
 Search = Callable[[Query], Awaitable[Response]]
@@ -83,41 +86,77 @@ async def run_block(
     """Ask the whole plan with `plan.concurrency` long-lived workers; return the records.
 
     Whatever a search raises is a code of its record. A cancelled block raises as usual; a
-    `block` of the caller's then holds what had ended by then.
+    `block` of the caller's then holds what had ended by then. Raises Abandoned when a search
+    neither ends nor gives in to cancellation: its worker is left behind. Workers are therefore
+    plain tasks: a task group waits for all of its own, for ever if need be.
     """
     block = block or empty_record(plan)
     rows = [struct.Struct(f"<{count}i") for count in range(plan.k + 1)]
     slots = _Slots(plan.concurrency)
     pending = iter(plan.order)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(slots.sweep)
-        async with anyio.create_task_group() as workers:
-            for slot in range(plan.concurrency):
-                workers.start_soon(_work, slot, pending, search, plan, block, rows, slots)
-        tasks.cancel_scope.cancel()
+    workers = [
+        asyncio.create_task(
+            _work(slot, pending, search, plan, block, rows, slots), name=f"timed search {slot}"
+        )
+        for slot in range(plan.concurrency)
+    ]
+    sweeper = asyncio.create_task(slots.sweep())
+    try:
+        await _all_ended(workers, sweeper)
+    finally:
+        slots.stopping = True
+        deque(pending, maxlen=0)  # who swallows the cancellation finds nothing more to ask
+        with anyio.CancelScope(shield=True):
+            left = await give_up([*workers, sweeper])
+    if left:
+        raise Abandoned(f"a search did not end within {plan.timeout_ns / 1e9:g} s {LEFT_BEHIND}")
+    for worker in workers:
+        if worker.cancelled():
+            raise Abandoned(f"a search was broken off: {Blocked()}")
+        worker.result()
     return block
 
 
-class _Slots:
-    """The deadline, task and sweeper's mark of every worker."""
+async def _all_ended(workers: Sequence[asyncio.Task[None]], sweeper: asyncio.Task[None]) -> None:
+    """Wait for all workers, or for the sweeper, which ends when one is stuck."""
+    waiting = set(workers)
+    while waiting and not sweeper.done():
+        ended, _ = await asyncio.wait({*waiting, sweeper}, return_when=asyncio.FIRST_COMPLETED)
+        waiting -= ended
 
-    __slots__ = ("deadlines", "swept", "tasks")
+
+class _Slots:
+    """The deadline, task and sweeper's mark of every worker; whether they shall stop."""
+
+    __slots__ = ("deadlines", "stopping", "swept", "tasks")
 
     def __init__(self, count: int) -> None:
         self.deadlines = [_NEVER] * count
-        self.swept = [False] * count
+        self.swept = [0] * count
         self.tasks: list[asyncio.Task[object] | None] = [None] * count
+        self.stopping = False
 
     async def sweep(self) -> None:
+        """Cancel who is past its deadline, again after a while; end when that is no use."""
+        again = int(foreign.CANCEL_SECONDS / 2 * 1e9)
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = perf_counter_ns()
             for slot, deadline in enumerate(self.deadlines):
                 task = self.tasks[slot]
-                if now > deadline and task is not None:
-                    self.deadlines[slot] = _NEVER
-                    self.swept[slot] = True
-                    task.cancel()
+                if now <= deadline or task is None:
+                    continue
+                if self.swept[slot] == _CANCELLATIONS:
+                    return
+                self.deadlines[slot] = now + again
+                self.swept[slot] += 1
+                task.cancel()
+
+    def must_stop(self, error: BaseException, slot: int) -> bool:
+        """Whether an exception ends the worker: neither the adapter's nor the sweeper's."""
+        if isinstance(error, Blocked | GeneratorExit):
+            return is_stop(error)
+        return self.stopping and not self.swept[slot] and is_stop(error)
 
 
 async def _work(
@@ -148,15 +187,18 @@ async def _work(
             response = await search(query)
             code = 0
         except BaseException as error:  # an adapter may raise anything
-            if is_stop(error) and not swept[slot]:
+            if slots.must_stop(error, slot):
                 raise
             code = error.code if is_sound(error) else Code.BAD_ANSWER
+            if not swept[slot] and task.cancelling():  # by the adapter itself
+                task.uncancel()
         end = clock()
         deadlines[slot] = _NEVER
         if swept[slot]:
             # A client may swallow the cancellation and return: it is a timeout all the same.
-            swept[slot] = False
-            task.uncancel()
+            for _ in range(swept[slot]):
+                task.uncancel()
+            swept[slot] = 0
             code = Code.TIMEOUT
         elif end - start > timeout:
             code = Code.TIMEOUT

@@ -20,7 +20,7 @@ from retrieverbench.load.block import (
 from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
 from retrieverbench.load.judge import Violation, judge_block, summarise
 from retrieverbench.model import Query, TenantId, Timings
-from retrieverbench.run import uid_of
+from retrieverbench.run import Abandoned, uid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +57,27 @@ class Measured:
     """All blocks of one target.
 
     `unscored` blocks, the warm-up and one that was cut off, give no times; what they
-    returned is judged for leaks like any other answer.
+    returned is judged for leaks like any other answer. `abandoned` is why it is asked no more.
     """
 
     blocks: list[BlockRecord] = field(default_factory=list)
     use: list[HostUse] = field(default_factory=list)
     unscored: list[BlockRecord] = field(default_factory=list)
     warmup_requests: int = 0
+    abandoned: Abandoned | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TimedResult:
-    """Timings, None if no block was finished, and the foreign rows seen meanwhile."""
+    """Timings, None if no block was finished, and the foreign rows seen meanwhile.
+
+    A target that was `abandoned` has no timings: its slowest request is the one that lacks.
+    """
 
     timings: Timings | None
     violations: tuple[Violation, ...]
     answers: int
+    abandoned: Abandoned | None = None
 
     @property
     def finished(self) -> Timings:
@@ -120,7 +125,7 @@ async def _all_blocks(
         warm = _block_plan(subject, plan, ordinals, plan.warmup * plan.concurrency, seed=-1)
         record = empty_record(warm)
         measured[subject.label].unscored.append(record)
-        await run_block(subject.search, warm, record)
+        await _ask(subject, warm, record, measured[subject.label])
         measured[subject.label].warmup_requests = record.count
         on_block(subject.label)
     gc.collect()
@@ -140,6 +145,8 @@ async def _all_blocks(
 
 def _is_down(measured: Measured) -> bool:
     """Whether the last block brought no answer at all: more of them would say the same."""
+    if measured.abandoned:
+        return True
     if not measured.blocks:
         return False
     last = measured.blocks[-1]
@@ -152,9 +159,18 @@ async def _one_block(subject: Subject, plan: BlockPlan, measured: Measured) -> N
     measured.unscored.append(record)
     before = read_host()
     with GcWatch() as watch:
-        await run_block(subject.search, plan, record)
+        await _ask(subject, plan, record, measured)
+    if measured.abandoned:
+        return
     measured.use.append(host_use(before, read_host(), watch.longest_ns))
     measured.blocks.append(measured.unscored.pop())
+
+
+async def _ask(subject: Subject, plan: BlockPlan, record: BlockRecord, measured: Measured) -> None:
+    try:
+        await run_block(subject.search, plan, record)
+    except Abandoned as error:
+        measured.abandoned = error
 
 
 def query_order(queries: int, requests: int, seed: int, round_number: int) -> list[int]:
@@ -219,7 +235,7 @@ def _result(
         for blocks in (measured.blocks, measured.unscored)
     )
     timings = None
-    if judged:
+    if judged and not measured.abandoned:
         timings = summarise(
             judged,
             measured.use,
@@ -231,4 +247,5 @@ def _result(
             server_ms=[value for block in measured.blocks for value in block.server_ms],
         )
     seen = {(v.query, v.uid): v for block in (*unscored, *judged) for v in block.violations}
-    return TimedResult(timings, tuple(seen.values()), sum(block.count for block in measured.blocks))
+    answers = sum(block.count for block in measured.blocks)
+    return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned)

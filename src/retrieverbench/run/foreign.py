@@ -23,6 +23,13 @@ _left_behind: set[asyncio.Task[object]] = set()
 """Held until they end, for a loop holds its tasks weakly."""
 
 
+class Blocked(asyncio.CancelledError):
+    """Raised into a call that blocks the event loop when the user wants to stop."""
+
+    def __init__(self) -> None:
+        super().__init__("it blocked the event loop when the run was interrupted")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
     """How a call ended: with `value` or with `error`, after so many seconds.

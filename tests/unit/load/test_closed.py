@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import anyio
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from retrieverbench.errors import Code, Throttled
 from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed, query_order
 from retrieverbench.model import Hit, Query, Response, TenantId
+from retrieverbench.run import foreign
+from stubborn_support import Stubborn
 
 pytestmark = pytest.mark.anyio
 
@@ -127,6 +130,89 @@ async def test_swallowed_cancellation_is_a_timeout_all_the_same() -> None:
     result = (await measure_closed([subject], settings, OWNERS))["fake"]
     assert result.finished.errors == {"timeout": 1}
     assert set(states) == {0}
+
+
+async def test_swallowing_twice_is_a_timeout_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "CANCEL_SECONDS", 0.1)
+    states: list[int] = []
+
+    async def search(query: Query) -> Response:
+        task = asyncio.current_task()
+        assert task is not None
+        states.append(task.cancelling())
+        if query.text == "0":
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(30)
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(30)
+        return own()
+
+    subject = Subject("fake", search, queries(), None)
+    settings = plan(requests=20, rounds=1, timeout=0.05, concurrency=1)
+    result = (await measure_closed([subject], settings, OWNERS))["fake"]
+    assert result.finished.errors == {"timeout": 1}
+    assert set(states) == {0}
+
+
+async def test_a_search_that_cannot_be_cancelled_fails_its_target_alone(
+    stubborn: Stubborn,
+) -> None:
+    asked: list[str] = []
+
+    async def search(query: Query) -> Response:
+        asked.append(query.text)
+        if query.text == "7":
+            await stubborn.hang()
+        return Response([Hit("globex/3", 0.5)])
+
+    subjects = [
+        Subject("bad", search, queries(), None),
+        Subject("good", Fake([own()]).search, queries(), None),
+    ]
+    results = await measure_closed(subjects, plan(timeout=0.05, requests=40), OWNERS)
+    assert results["good"].finished.errors == {}
+    bad = results["bad"]
+    assert bad.timings is None
+    assert "a search did not end within 0.05 s and does not react" in str(bad.abandoned)
+    assert {v.uid for v in bad.violations} == {"globex/3"}
+    assert len(asked) <= 40  # nothing after the block in which it was left behind
+
+
+async def test_an_adapter_that_cancels_its_own_task_ends_no_worker() -> None:
+    async def search(query: Query) -> Response:
+        task = asyncio.current_task()
+        assert task is not None
+        if query.text == "0":
+            task.cancel()
+        await asyncio.sleep(0)
+        return own()
+
+    subject = Subject("fake", search, queries(), None)
+    settings = plan(requests=40, rounds=1, concurrency=1)
+    result = (await measure_closed([subject], settings, OWNERS))["fake"]
+    assert result.finished.errors == {"bad_answer": 2}
+    assert result.finished.requests == 40
+
+
+async def test_a_cancelled_block_ends_though_its_searches_do_not(stubborn: Stubborn) -> None:
+    with anyio.move_on_after(0.05) as scope:
+        await measure_closed([Subject("bad", stubborn.hang, queries(), None)], plan(), OWNERS)
+    assert scope.cancelled_caught
+    assert stubborn.running == 4
+
+
+async def test_a_cancelled_block_asks_nothing_more_where_cancellation_is_swallowed() -> None:
+    asked: list[str] = []
+
+    async def search(query: Query) -> Response:
+        asked.append(query.text)
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(30)
+        return own()
+
+    with anyio.move_on_after(0.05):
+        await measure_closed([Subject("bad", search, queries(), None)], plan(), OWNERS)
+    assert len(asked) == 4
 
 
 async def test_late_answer_between_two_sweeps_is_a_timeout() -> None:
