@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 from retrieverbench.errors import InputError
 
 T = TypeVar("T")
+DEEPEST = 50
+"""Keys within keys; the parser behind this has a limit of its own, and says it less well."""
 Path = tuple[str | int, ...]
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MISSING = frozenset({"missing", "missing_argument"})
@@ -49,7 +51,7 @@ def parse_options(
         with_config(ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))(cls),
     )
     foreign = [
-        f"{_place(where, path, lines)}: {value!s:.80} is {_kind(value)}; {_REMEDY[_kind(value)]}"
+        f"{_place(where, path, lines)}: {_shown(value)} is {_kind(value)}; {_REMEDY[_kind(value)]}"
         for path, value in _leaves(raw, ())
         if _kind(value) in _REMEDY
     ]
@@ -82,14 +84,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
 _REMEDY = {
     "a date": "write it as text, in quotes",
     "not a finite number": "write a number",
+    "nested too deeply": f"use at most {DEEPEST} levels",
+    "text with a NUL character": "remove the character",
     "no plain value": "use text, numbers, true, false, lists and tables",
 }
 
 
+class _TooDeep:
+    """Stands for what is nested too deeply."""
+
+
+def _shown(value: object) -> str:
+    """Dates and numbers as they are written; what is no plain value may be anything."""
+    return "the value" if isinstance(value, str | type) else f"{value!s:.80}"
+
+
 def _kind(value: object) -> str:
     """What a value is, as messages say it."""
+    if value is _TooDeep:
+        return "nested too deeply"
     if isinstance(value, float):
         return "a number" if math.isfinite(value) else "not a finite number"
+    if isinstance(value, str) and "\0" in value:
+        return "text with a NUL character"
     if isinstance(value, date | time):
         return "a date"
     known = {
@@ -105,8 +122,10 @@ def _kind(value: object) -> str:
 
 
 def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
-    """Every value that holds no others, with its key path."""
-    if isinstance(value, Mapping):
+    """Every value that holds no others, or lies too deep to be looked into, with its key path."""
+    if len(path) > DEEPEST:
+        yield path[:1], _TooDeep
+    elif isinstance(value, Mapping):
         for key, part in value.items():
             yield from _leaves(part, (*path, str(key)))
     elif isinstance(value, list | tuple):

@@ -15,11 +15,18 @@ import pytest
 from retrieverbench.adapter import CAPABILITIES, Settings
 from retrieverbench.engines import engine_names, load_engine
 from retrieverbench.model import MODES, Chunk, Layout, Mode, TenantId
-from retrieverbench.run import Engines, Place, TargetEntry, connect, load_adapter, open_place
+from retrieverbench.run import (
+    LAYOUTS,
+    Engines,
+    Place,
+    TargetEntry,
+    connect,
+    load_adapter,
+    open_place,
+)
 from retrieverbench.run import place_name as make_place_name
 
 DIMENSION = 16
-LAYOUTS: tuple[Layout, ...] = ("filter", "partition", "index", "rls")
 
 
 def own_adapters() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -58,6 +59,10 @@ def bump(
     from retrieverbench.golden import make_manifest, write_manifest
 
     path = set_file.with_suffix(".manifest.json")
+    if os.path.lexists(path) and not path.exists():
+        raise InputError(
+            f"{path}: is a link that leads to no file; remove it, or bring back what it led to"
+        )
     if path.exists():
         raise InputError(
             f"{path}: is already there, and versions are never rewritten; save the changed set "

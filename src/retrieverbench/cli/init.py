@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ def init(folder: Path) -> None:
     """Write a commented suite and a tiny golden set into FOLDER; nothing is overwritten."""
     from importlib import resources  # slow to import, and only needed here
 
-    there = [name for name in FILES if (folder / name).exists()]
+    there = [name for name in FILES if os.path.lexists(folder / name)]
     if there:
         raise InputError(f"{folder / there[0]}: is already there; name another folder")
     example = resources.files("retrieverbench.cli") / "example"

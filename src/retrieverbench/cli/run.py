@@ -98,7 +98,7 @@ def _seen_from(folder: Path, file: Path) -> str:
 
 def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
     """The suite with what the command line adds and leaves out; InputError where they clash."""
-    from retrieverbench.run.suite_checks import suite_faults
+    from retrieverbench.run import suite_faults
 
     own = len(suite.targets)
     suite = replace(suite, targets=(*suite.targets, *(_entry(word) for word in extra)))
@@ -114,18 +114,20 @@ def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> S
 def _entry(word: str) -> TargetEntry:
     """The target that `--adapter` adds: every mode that the class can do."""
     from retrieverbench.model import MODES
-    from retrieverbench.run import TargetEntry, load_adapter
+    from retrieverbench.run import LAYOUTS, TargetEntry, load_adapter
 
     path, _, cls = word.rpartition(":")
     absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
     capabilities = load_adapter(absolute).cls.capabilities
     modes = tuple(mode for mode in MODES if mode in capabilities)
-    if not modes:
-        raise InputError(
-            f"--adapter {word}: no mode among its capabilities "
-            f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(MODES)}"
-        )
-    return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes)
+    layouts = tuple(layout for layout in LAYOUTS if layout in capabilities)
+    for what, found, known in (("mode", modes, MODES), ("layout", layouts, LAYOUTS)):
+        if not found:
+            raise InputError(
+                f"--adapter {word}: no {what} among its capabilities "
+                f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(known)}"
+            )
+    return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes, layout=layouts[0])
 
 
 def _check_writable(folder: Path, suite: str) -> None:
@@ -210,7 +212,8 @@ def _report(artifact: Artifact, exit_code: int, folder: Path) -> int:
 
 def _fault_of_keeping(artifact: Artifact, path: Path) -> str | None:
     """Write the artifact and its rendering; why that could not be done."""
-    from retrieverbench.report import dump_artifact, render_markdown, write_whole
+    from retrieverbench.files import write_whole
+    from retrieverbench.report import dump_artifact, render_markdown
 
     try:
         write_whole(path, dump_artifact(artifact))

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import write_whole
 from retrieverbench.golden.faults import Faults, settle
 from retrieverbench.golden.lines import read_file
 from retrieverbench.golden.manifest import (
@@ -81,10 +82,13 @@ def make_manifest(
 
 
 def write_manifest(path: Path, manifest: Manifest) -> Path:
-    """Write the manifest beside the set at `path`, UTF-8 and LF, and return where it lies."""
+    """Write the manifest beside the set at `path`, UTF-8 and LF, and return where it lies.
+
+    Raises InputError where it cannot be written.
+    """
     where = manifest_path(path)
     text = json.dumps(asdict(manifest), ensure_ascii=False, indent=2)
-    where.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+    write_whole(where, f"{text}\n".encode())
     return where
 
 

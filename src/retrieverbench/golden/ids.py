@@ -63,7 +63,7 @@ def warn_positional(ids: Collection[str], faults: Faults) -> None:
         faults.warn(
             "G44",
             f"ids look like offsets or ordinals ({quote(positional[0])}); "
-            "the next re-chunking breaks them, see 'golden remap'",
+            "the next re-chunking breaks them, name chunks by document and heading",
         )
 
 

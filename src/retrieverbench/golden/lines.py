@@ -21,7 +21,7 @@ _BOM = b"\xef\xbb\xbf"
 _LFS = b"version https://git-lfs.github.com/spec/"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _REMEDY = "every line holds one complete JSON object"
-_IMPORT = "use 'golden import'"
+_REWRITE = "write each object on a line of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Parser:
         kind = "a JSON array" if isinstance(document, list) else "one JSON object over many lines"
         self._faults.error(
             "G04",
-            f"holds {kind} ({items}); this looks like a JSON file, not JSONL: {_IMPORT}",
+            f"holds {kind} ({items}); this looks like a JSON file, not JSONL: {_REWRITE}",
             1,
         )
         return True
@@ -143,7 +143,7 @@ class _Parser:
             self._faults.error(
                 "G04",
                 f"holds {objects} objects without line breaks; "
-                f"JSONL has one object per line: {_IMPORT}",
+                f"JSONL has one object per line: {_REWRITE}",
                 number,
             )
             return
@@ -197,7 +197,7 @@ def _loads(raw: bytes) -> list[object] | dict[str, object] | None:
 def _not_an_object(data: object) -> str:
     if isinstance(data, list):
         items = plural(len(data), "item")
-        return f"holds a JSON array ({items}); this looks like a JSON file, not JSONL: {_IMPORT}"
+        return f"holds a JSON array ({items}); this looks like a JSON file, not JSONL: {_REWRITE}"
     return f"holds {type_of(data)} ({quote(data)}), not an object; {_REMEDY}"
 
 

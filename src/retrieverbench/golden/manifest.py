@@ -108,21 +108,26 @@ def read_manifest(path: Path, set_faults: Faults, faults: Faults) -> Manifest | 
     where = manifest_path(path)
     if not where.is_file():
         if split_name(path)[1] is not None:
-            set_faults.error("G33", "no manifest beside the set; create it with 'golden bump'")
+            set_faults.error(
+                "G33", "no manifest beside the set; create it with 'retrieverbench golden bump'"
+            )
         else:
             set_faults.warn(
                 "G48",
                 "no version in the name and no manifest; a run on this set can neither become "
-                "a baseline nor be compared with one, create both with 'golden bump'",
+                "a baseline nor be compared with one, create both with "
+                "'retrieverbench golden bump'",
             )
         return None
     try:
         raw: object = json.loads(where.read_bytes())
     except (OSError, ValueError) as error:
-        faults.error("G33", f"unreadable: {error}; create it with 'golden bump'")
+        faults.error("G33", f"unreadable: {error}; create it with 'retrieverbench golden bump'")
         return None
     if not isinstance(raw, dict):
-        faults.error("G33", "unreadable: not a JSON object; create it with 'golden bump'")
+        faults.error(
+            "G33", "unreadable: not a JSON object; create it with 'retrieverbench golden bump'"
+        )
         return None
     try:
         return parse_options(Manifest, raw, "manifest")

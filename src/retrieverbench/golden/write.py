@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from retrieverbench.files import write_whole
 from retrieverbench.model import Chunk, GoldenCase, make_uid
 
 
@@ -21,7 +22,7 @@ def write_golden(path: Path, cases: Iterable[GoldenCase]) -> None:
 
 def _write(path: Path, lines: Iterable[dict[str, object]]) -> None:
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_whole(path, text.encode())
 
 
 def _chunk_line(chunk: Chunk) -> dict[str, object]:

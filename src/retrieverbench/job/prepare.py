@@ -16,7 +16,7 @@ from retrieverbench.run import (
     LoadedAdapter,
     Suite,
     TargetEntry,
-    check_capabilities,
+    capability_faults,
     keys_of,
     load_adapter,
 )
@@ -136,7 +136,7 @@ def _load_adapters(
         except InputError as error:
             faults += [f"{place}: {line.removeprefix('adapter: ')}" for line in error.faults]
         else:
-            faults += check_capabilities(entry, loaded, place)
+            faults += capability_faults(suite, number, loaded)
             adapters.append(loaded)
     return tuple(adapters)
 

@@ -6,7 +6,6 @@ from retrieverbench.report.artifact import (
     read_artifact,
     results_of,
     run_path,
-    write_whole,
 )
 from retrieverbench.report.baselines import (
     accept_baseline,
@@ -29,5 +28,4 @@ __all__ = [
     "render_markdown",
     "results_of",
     "run_path",
-    "write_whole",
 ]

@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -125,21 +124,3 @@ def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
             f"restore it, or {remedy}"
         )
     return record
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of it.
-
-    Raises InputError where it cannot be written.
-    """
-    partial = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise InputError(
-            f"{path}: cannot be written: {error.strerror}; make room or name another folder"
-        ) from None

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import write_whole
 from retrieverbench.model import (
     BASELINE_SCHEMA,
     Artifact,
@@ -20,7 +21,7 @@ from retrieverbench.model import (
     TargetResult,
 )
 from retrieverbench.report.acceptance import changes, objections
-from retrieverbench.report.artifact import checksum, read_record, write_whole
+from retrieverbench.report.artifact import checksum, read_record
 
 
 def baseline_path(folder: Path, suite: str, label: str) -> Path:

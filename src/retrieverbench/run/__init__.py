@@ -7,7 +7,6 @@ from retrieverbench.run.guard import Abandoned
 from retrieverbench.run.places import (
     Opened,
     Place,
-    check_capabilities,
     is_loaded,
     keys_of,
     load_place,
@@ -17,10 +16,13 @@ from retrieverbench.run.places import (
 )
 from retrieverbench.run.quality import ask_all, build_queries, search_once
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
-from retrieverbench.run.suite import Suite, TargetEntry, load_suite
+from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
+from retrieverbench.run.suite_checks import capability_faults, suite_faults
+from retrieverbench.run.suite_file import load_suite
 from retrieverbench.run.text import one_line
 
 __all__ = [
+    "LAYOUTS",
     "Abandoned",
     "BadAnswer",
     "Connection",
@@ -33,7 +35,7 @@ __all__ = [
     "adapter_names",
     "ask_all",
     "build_queries",
-    "check_capabilities",
+    "capability_faults",
     "check_response",
     "connect",
     "fetch_engine",
@@ -47,5 +49,6 @@ __all__ = [
     "open_place",
     "place_name",
     "search_once",
+    "suite_faults",
     "uid_of",
 ]

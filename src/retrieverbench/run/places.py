@@ -95,17 +95,6 @@ class Place:
         return Step(self.loaded.name, word, times * self.timeout, hidden)
 
 
-def check_capabilities(entry: TargetEntry, loaded: LoadedAdapter, where: str) -> list[str]:
-    """One line per thing the entry asks for that the adapter does not claim."""
-    wanted = [*entry.modes, entry.layout, *(["attach"] if entry.attach else [])]
-    return [
-        f"{where}: adapter {loaded.name!r} does not support {word!r}; "
-        f"it supports {', '.join(sorted(loaded.cls.capabilities))}"
-        for word in wanted
-        if word not in loaded.cls.capabilities
-    ]
-
-
 def place_name(run_id: str, entry: TargetEntry, arm: str = "") -> str:
     """A name that no other run and no other entry uses, in letters every backend allows.
 

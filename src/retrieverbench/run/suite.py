@@ -6,17 +6,13 @@ are named by environment variable and resolved by the command.
 
 from __future__ import annotations
 
-import hashlib
-import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
 
-from retrieverbench.errors import InputError
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Layout,
@@ -25,13 +21,11 @@ from retrieverbench.model import (
     RuleKind,
     Target,
 )
-from retrieverbench.options import parse_options
 from retrieverbench.run.attach import AttachEntry
-from retrieverbench.run.registry import is_file
-from retrieverbench.run.suite_checks import suite_faults
-from retrieverbench.run.toml_lines import KeyPath, key_lines
+from retrieverbench.run.toml_lines import KeyPath
 
 DEFAULT_METRICS = ("nDCG@10", "Recall@10", "Precision@5", "Hit@5", "MRR")
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 DAY = 86_400.0
 Workers = Annotated[int, Ge(1), Le(1_000)]
 Seconds = Annotated[float, Gt(0), Le(DAY)]
@@ -162,6 +156,12 @@ class Suite:
         """The line of a key in the file; 1 when it does not stand there."""
         return self.lines.get(key, 1)
 
+    def place(self, *key: str | int) -> str:
+        """`file:line: key.path`, with the line of the longest part that stands in the file."""
+        known = (key[:end] for end in range(len(key), 0, -1) if key[:end] in self.lines)
+        line = self.lines.get(next(known, ()), 1)
+        return f"{self.path}:{line}: {'.'.join(map(str, key))}"
+
     def gate_rules(self) -> tuple[Rule, ...]:
         """The rules as the gate takes them, named and with their lines."""
         return tuple(
@@ -179,70 +179,6 @@ class Suite:
             )
             for number, entry in enumerate(self.rules)
         )
-
-
-_FILLED_IN = frozenset({"path", "sha256", "lines"})
-
-
-def load_suite(path: Path) -> Suite:
-    """Read and check a suite file.
-
-    Raises InputError with every fault of the file at once: broken TOML, unknown keys (with
-    the nearest valid name), wrong types, no target, two targets of one name.
-    """
-    data, text = _read(path)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(_syntax_fault(path, text, error)) from None
-    lines = key_lines(text)
-    suite = parse_options(Suite, raw, str(path), lines, internal=_FILLED_IN)
-    suite = replace(
-        suite,
-        name=suite.name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "suite",
-        targets=tuple(replace(t, name=t.name or _default_name(t.adapter)) for t in suite.targets),
-        path=path,
-        sha256=hashlib.sha256(data).hexdigest(),
-        lines=lines,
-    )
-    faults = list(suite_faults(suite))
-    if faults:
-        raise InputError(*faults)
-    return suite
-
-
-def _read(path: Path) -> tuple[bytes, str]:
-    try:
-        data = path.read_bytes()
-        return data, data.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}; name a suite file, "
-            "or write one with 'retrieverbench init'"
-        ) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        raise InputError(
-            f"{path}:{line}: byte 0x{data[error.start]:02X} at column {column} is not UTF-8; "
-            "save the file as UTF-8"
-        ) from None
-
-
-def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
-    """What the parser says, with its line where every message has it."""
-    message = str(error)
-    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    line, column = (place[1], place[2]) if place else (None, None)
-    where = f" at column {column}" if column else " at the end of the file"
-    plain = message[: place.start()] if place else message
-    last = text.rstrip("\n").count("\n") + 1
-    return f"{path}:{line or last}: not valid TOML: {plain}{where}; see toml.io for the syntax"
-
-
-def _default_name(adapter: str) -> str:
-    """The entry point's name; of a file its class, as `--adapter` names it."""
-    return adapter.rpartition(":")[2].lower() if is_file(adapter) else adapter
 
 
 def _rule_name(entry: RuleEntry) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from retrieverbench.engines import engine_names
 from retrieverbench.errors import TenantError
-from retrieverbench.model import parse_tenant
+from retrieverbench.model import MODES, parse_tenant
 from retrieverbench.options import nearest
 from retrieverbench.run.attach import is_field
 from retrieverbench.run.endpoint import split_credentials
-
-if TYPE_CHECKING:
-    from retrieverbench.run.suite import Suite, TargetEntry
+from retrieverbench.run.registry import LoadedAdapter
+from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -29,22 +27,43 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
     if not suite.targets:
         yield f"{suite.path}:1: targets: none given; add a [[targets]] entry"
     if not is_name(suite.name):
-        yield f"{_place(suite, 'name')}: {suite.name!r:.80} {_NAME_RULE}"
+        yield f"{suite.place('name')}: {suite.name!r:.80} {_NAME_RULE}"
     yield from _tenant_faults(suite)
     seen: dict[tuple[str, str], int] = {}
     for number, target in enumerate(suite.targets):
         for key, text in _target_faults(target):
-            place = outside.get(number) or _place(suite, "targets", number, *key.split("."))
+            place = outside.get(number) or suite.place("targets", number, *key.split("."))
             yield f"{place}: {text}"
         first = seen.setdefault((target.name, target.layout), number)
         if first != number:
-            place = outside.get(number) or _place(suite, "targets", number, "name")
+            place = outside.get(number) or suite.place("targets", number, "name")
             yield (
                 f"{place}: {target.name!r} with layout "
                 f"{target.layout!r} is already used by "
                 f"{outside.get(first, f'targets.{first}')}; "
                 "give each entry a name of its own"
             )
+
+
+def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[str]:
+    """One line per thing that a target asks for and its adapter does not claim."""
+    entry, can = suite.targets[number], loaded.cls.capabilities
+    modes = ", ".join(f'"{mode}"' for mode in MODES if mode in can)
+    layouts = " or ".join(f'layout = "{layout}"' for layout in LAYOUTS if layout in can)
+    remedies = {
+        "modes": f"write modes = [{modes}]" if modes else "its class declares no modes",
+        "layout": f"write {layouts}" if layouts else "its class declares no layout",
+        "attach": "remove it, and the harness loads a place of its own",
+    }
+    asked = [*(("modes", mode) for mode in entry.modes), ("layout", entry.layout)]
+    if entry.attach is not None:
+        asked.append(("attach", "attach"))
+    return [
+        f"{suite.place('targets', number, key)}: adapter {loaded.name!r} does not support "
+        f"{word!r}; {remedies[key]}"
+        for key, word in asked
+        if word not in can
+    ]
 
 
 def is_name(text: str) -> bool:
@@ -58,19 +77,12 @@ _NAME_RULE = (
 )
 
 
-def _place(suite: Suite, *key: str | int) -> str:
-    """`file:line: key.path`, with the line of the longest part that stands in the file."""
-    known = (key[:end] for end in range(len(key), 0, -1) if key[:end] in suite.lines)
-    line = suite.lines.get(next(known, ()), 1)
-    return f"{suite.path}:{line}: {'.'.join(map(str, key))}"
-
-
 def _tenant_faults(suite: Suite) -> Iterator[str]:
     try:
         re.compile(suite.tenant_pattern)
     except re.error as error:
         yield (
-            f"{_place(suite, 'tenant_pattern')}: {suite.tenant_pattern!r:.80} is no regular "
+            f"{suite.place('tenant_pattern')}: {suite.tenant_pattern!r:.80} is no regular "
             f"expression: {error}; correct it or leave it out"
         )
         return
@@ -78,7 +90,7 @@ def _tenant_faults(suite: Suite) -> Iterator[str]:
         try:
             parse_tenant(suite.default_tenant, suite.tenant_pattern)
         except TenantError as error:
-            yield f"{_place(suite, 'default_tenant')}: {error}"
+            yield f"{suite.place('default_tenant')}: {error}"
 
 
 def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,9 @@ from click.testing import CliRunner, Result
 from bench_support import measure, write_example
 from retrieverbench.cli.baseline import accept
 from retrieverbench.errors import InputError
+from retrieverbench.files import write_whole
 from retrieverbench.model import Artifact
-from retrieverbench.report import dump_artifact, run_path, write_whole
+from retrieverbench.report import dump_artifact, run_path
 
 LABEL = "memory/lexical/filter"
 SUITE = """

@@ -67,7 +67,7 @@ def test_positional_ids_are_told_when_they_are_the_rule() -> None:
     assert faults.lines(warnings=True) == [
         (
             "f: ids look like offsets or ordinals ('doc_1_chunk_7'); "
-            "the next re-chunking breaks them, see 'golden remap' [G44]"
+            "the next re-chunking breaks them, name chunks by document and heading [G44]"
         )
     ]
 

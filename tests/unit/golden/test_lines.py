@@ -95,28 +95,28 @@ def messages(raw: bytes) -> list[str]:
             json.dumps([{"a": 1}] * 104, indent=1).encode(),
             (
                 "f:1: holds a JSON array (104 items); this looks like a JSON file, "
-                "not JSONL: use 'golden import' [G04]"
+                "not JSONL: write each object on a line of its own [G04]"
             ),
         ),
         (
             json.dumps([{"a": 1}] * 104).encode(),
             (
                 "f:1: holds a JSON array (104 items); this looks like a JSON file, "
-                "not JSONL: use 'golden import' [G04]"
+                "not JSONL: write each object on a line of its own [G04]"
             ),
         ),
         (
             json.dumps({"a": 1, "b": 2}, indent=1).encode(),
             (
                 "f:1: holds one JSON object over many lines (2 keys); this looks like a JSON file, "
-                "not JSONL: use 'golden import' [G04]"
+                "not JSONL: write each object on a line of its own [G04]"
             ),
         ),
         (
             b'{"_id": "1"}' * 253,
             (
                 "f:1: holds 253 objects without line breaks; "
-                "JSONL has one object per line: use 'golden import' [G04]"
+                "JSONL has one object per line: write each object on a line of its own [G04]"
             ),
         ),
         (

@@ -87,7 +87,10 @@ def test_changed_line_endings_are_named(first: Path, corpus_path: Path) -> None:
 def test_a_versioned_set_without_manifest_is_refused(first: Path, corpus_path: Path) -> None:
     manifest_path(first).unlink()
     assert errors(first, corpus_path) == [
-        "demo.v1.jsonl: no manifest beside the set; create it with 'golden bump' [G33]"
+        (
+            "demo.v1.jsonl: no manifest beside the set; create it with "
+            "'retrieverbench golden bump' [G33]"
+        )
     ]
 
 
@@ -99,8 +102,9 @@ def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
     assert golden.version is None
     assert golden.warnings == (
         (
-            f"{path}: no version in the name and no manifest; a run on this set can neither become "
-            "a baseline nor be compared with one, create both with 'golden bump' [G48]"
+            f"{path}: no version in the name and no manifest; a run on this set can neither "
+            "become a baseline nor be compared with one, create both with "
+            "'retrieverbench golden bump' [G48]"
         ),
     )
 
@@ -112,10 +116,10 @@ def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
             "{",
             (
                 "unreadable: Expecting property name enclosed in double quotes: "
-                "line 1 column 2 (char 1); create it with 'golden bump'"
+                "line 1 column 2 (char 1); create it with 'retrieverbench golden bump'"
             ),
         ),
-        ("[]", "unreadable: not a JSON object; create it with 'golden bump'"),
+        ("[]", "unreadable: not a JSON object; create it with 'retrieverbench golden bump'"),
     ],
 )
 def test_an_unreadable_manifest(first: Path, corpus_path: Path, text: str, message: str) -> None:

@@ -36,7 +36,7 @@ def fault(folder: Path, text: str, **options: frozenset[str]) -> str:
         (f"{HEAD}{MEMORY}modes_ = 1", "/suite.toml:6: targets.0.modes_: unknown key"),
         (
             f'{HEAD}[[targets]]\nadapter = "memory"\nlayout = "rls"\n',
-            "/suite.toml:3: targets.0.adapter: adapter 'memory' does not support 'rls'",
+            "/suite.toml:5: targets.0.layout: adapter 'memory' does not support 'rls'",
         ),
         (f'{HEAD}metrics = ["nDGC@10"]\n{MEMORY}', "/suite.toml:3: metrics: metric: 'nDGC@10'"),
         (

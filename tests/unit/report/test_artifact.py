@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import write_whole
 from retrieverbench.gate import judge
 from retrieverbench.model import Artifact, CaseResult, LeakFinding, Percentile, Target, Timings
 from retrieverbench.report import (
@@ -19,7 +20,6 @@ from retrieverbench.report import (
     read_artifact,
     results_of,
     run_path,
-    write_whole,
 )
 
 MakeArtifact = Callable[..., Artifact]
@@ -195,25 +195,6 @@ def test_results_folder_of_a_run(make_artifact: MakeArtifact, tmp_path: Path) ->
 def test_artifact_elsewhere_has_no_results_folder(path: str) -> None:
     with pytest.raises(InputError, match="with --results"):
         results_of(Path(path))
-
-
-def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "a.json"
-    folder.mkdir()
-    with pytest.raises(InputError, match="cannot be written"):
-        write_whole(folder, b"new")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    blocked = tmp_path / "file"
-    blocked.write_bytes(b"old")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_whole(blocked / "b.json", b"new")
-    assert blocked.read_bytes() == b"old"
-
-
-def test_a_name_too_long_for_the_disk_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written: File name too long"):
-        write_whole(tmp_path / f"{'n' * 300}.json", b"x")
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_artifact_too_deep_to_read_is_an_input_error(tmp_path: Path) -> None:

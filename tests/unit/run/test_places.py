@@ -20,7 +20,6 @@ from retrieverbench.run import (
     LoadedAdapter,
     Place,
     TargetEntry,
-    check_capabilities,
     open_place,
     place_name,
 )
@@ -309,15 +308,6 @@ def test_place_names_differ_where_entries_do() -> None:
         assert len(name) < 60
         assert name.replace("_", "").isalnum()
         assert name == name.lower()
-
-
-def test_capabilities_that_are_not_claimed(clean: Any) -> None:
-    entry = TargetEntry("fake", modes=("dense", "lexical"), layout="rls")
-    faults = check_capabilities(entry, LoadedAdapter("fake", clean, "d", "1"), "s.toml:3")
-    assert faults == [
-        "s.toml:3: adapter 'fake' does not support 'dense'; it supports filter, lexical, put",
-        "s.toml:3: adapter 'fake' does not support 'rls'; it supports filter, lexical, put",
-    ]
 
 
 async def test_vectors_are_passed_on_as_they_are(clean: Any) -> None:

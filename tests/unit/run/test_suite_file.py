@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from retrieverbench.errors import InputError
-from retrieverbench.run import Suite, load_suite
-from retrieverbench.run.suite_checks import suite_faults
+from retrieverbench.run import Suite, load_suite, suite_faults
 
 HEAD = 'golden = "g.jsonl"\ncorpus = "c.jsonl"\n'
 TARGET = '[[targets]]\nadapter = "memory"\n'
@@ -212,3 +211,18 @@ def test_targets_of_the_command_line_are_checked_under_their_own_name(tmp_path: 
     ]
     assert "'memory' with layout 'filter' is already used by targets.0" in found[0]
     assert "already used by --adapter a2" in found[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f"x = {'[' * 5000}", "1: nested too deeply"),
+        (f"x = {'{ a = ' * 5000}", "1: nested too deeply"),
+        (f"{'a.' * 5000}a = 1\n{HEAD}", "1: a: the value is nested too deeply; use at most 50"),
+        (f"{HEAD}depth = {'9' * 5000}\n{TARGET}", "1: Exceeds the limit (4300 digits)"),
+        (f'{HEAD}results = "a\\u0000b"\n', "3: results: the value is text with a NUL character"),
+        ('golden = "a\\u0000b"\n', "1: golden: the value is text with a NUL character; remove"),
+    ],
+)
+def test_what_no_parser_or_system_takes_is_one_line(tmp_path: Path, text: str, fault: str) -> None:
+    assert faults(tmp_path, text)[0].startswith(fault)

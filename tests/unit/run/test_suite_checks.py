@@ -1,0 +1,55 @@
+"""What a suite asks of an adapter that cannot do it, with the place and what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieverbench.run import LoadedAdapter, capability_faults, load_suite
+
+HEAD = 'golden = "g.jsonl"\ncorpus = "c.jsonl"\n[[targets]]\nadapter = "fake"\n'
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "text", "faults"),
+    [
+        ({"lexical", "filter"}, 'modes = ["lexical"]', []),
+        (
+            {"lexical", "hybrid", "filter", "put"},
+            'name = "x"\nmodes = ["dense", "lexical"]',
+            ['6: targets.0.modes: {fake} \'dense\'; write modes = ["lexical", "hybrid"]'],
+        ),
+        (
+            {"lexical", "filter"},
+            "",  # the default asks for all three
+            [
+                "3: targets.0.modes: {fake} 'dense'; write modes = [\"lexical\"]",
+                "3: targets.0.modes: {fake} 'hybrid'; write modes = [\"lexical\"]",
+            ],
+        ),
+        (
+            {"lexical", "index", "filter"},
+            'layout = "rls"\nmodes = ["lexical"]',
+            ['5: targets.0.layout: {fake} \'rls\'; write layout = "filter" or layout = "index"'],
+        ),
+        (
+            {"put"},
+            'modes = ["lexical"]',
+            [
+                "5: targets.0.modes: {fake} 'lexical'; its class declares no modes",
+                "3: targets.0.layout: {fake} 'filter'; its class declares no layout",
+            ],
+        ),
+    ],
+)
+def test_what_the_adapter_cannot_do(
+    clean: Any, tmp_path: Path, capabilities: set[str], text: str, faults: list[str]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f"{HEAD}{text}\n", encoding="utf-8")
+    cls = type("Fake", (clean,), {"capabilities": frozenset(capabilities)})
+    found = capability_faults(load_suite(path), 0, LoadedAdapter("fake", cls, "d", "1"))
+    does_not = "adapter 'fake' does not support"
+    assert found == [f"{path}:{fault.format(fake=does_not)}" for fault in faults]
