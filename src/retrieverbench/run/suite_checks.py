@@ -55,7 +55,10 @@ def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[
         "layout": f"write {layouts}" if layouts else "its class declares no layout",
         "attach": "remove it, and the harness loads a place of its own",
     }
-    asked = [*(("modes", mode) for mode in entry.modes), ("layout", entry.layout)]
+    asked: list[tuple[str, str]] = [
+        *(("modes", mode) for mode in entry.modes),
+        ("layout", entry.layout),
+    ]
     if entry.attach is not None:
         asked.append(("attach", "attach"))
     return [
