@@ -14,6 +14,7 @@ from retrieverbench.gate.rules import applies_to
 from retrieverbench.model import (
     Artifact,
     Baseline,
+    Noise,
     Rule,
     RuleResult,
     Target,
@@ -111,24 +112,29 @@ def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
         why = f"{need}{'not measured' if is_absent else 'failed'}"
         yield code, "not measured", f"{label}: {why}: {result.failure or 'no reason given'}"
     for result in artifact.targets:
-        yield from ((BACKEND, "not measured", text) for text in _failed_requests(result))
+        yield from (
+            (BACKEND, "not measured", text) for text in _failed_requests(result, artifact.noise)
+        )
 
 
-def _failed_requests(result: TargetResult) -> Iterator[str]:
-    """Timed requests that a measured target did not answer, and settings that moved."""
-    errors = {
-        code: count
-        for code, count in (result.timings.errors if result.timings else {}).items()
-        if code not in _judged_elsewhere(result)
-    }
-    if errors:
-        words = ", ".join(f"{count} {code}" for code, count in errors.items())
-        yield f"{result.target.label}: timed requests failed: {words}"
+def _failed_requests(result: TargetResult, noise: Noise | None) -> Iterator[str]:
+    """Timed requests that a measured target did not answer so, and settings that moved."""
+    label = result.target.label
+    again = noise.errors if noise and noise.target == label else {}
+    passes = {"timed": result.timings.errors if result.timings else {}, "again timed": again}
+    for word, found in passes.items():
+        errors = {code: n for code, n in found.items() if code not in _judged_elsewhere(result)}
+        if errors:
+            counts = ", ".join(f"{count} {code}" for code, count in errors.items())
+            yield f"{label}: {word} requests failed: {counts}"
+    agreement = result.timings.agreement if result.timings else None
+    if result.timings and agreement and not agreement.holds:
+        yield f"{label}: times are void: {result.timings.void}"
     if result.late_failure:
-        yield f"{result.target.label}: failed after it was measured: {result.late_failure}"
+        yield f"{label}: failed after it was measured: {result.late_failure}"
     if result.backend is not None and result.backend.settings_changed:
         changes = "; ".join(result.backend.settings_changed)
-        yield f"{result.target.label}: settings changed during the run: {changes}"
+        yield f"{label}: settings changed during the run: {changes}"
 
 
 def _judged_elsewhere(result: TargetResult) -> set[str]:

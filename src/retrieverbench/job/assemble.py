@@ -23,6 +23,7 @@ from retrieverbench.model import (
     LeakCheck,
     LeakFinding,
     Mode,
+    Noise,
     Run,
     TargetResult,
 )
@@ -34,6 +35,7 @@ def assemble(
     states: Sequence[EntryState],
     *,
     embedded: Embedded,
+    noise: Noise | None,
     run_id: str,
     started: str,
     complete: bool,
@@ -64,6 +66,7 @@ def assemble(
             *prepared.corpus.warnings,
             *prepared.golden.warnings,
         ),
+        noise=noise,
     )
 
 

@@ -14,13 +14,16 @@ from retrieverbench.job.progress import Progress
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
 from retrieverbench.leaks import make_ledger
-from retrieverbench.model import Chunk, TenantId
+from retrieverbench.model import Chunk, Noise, TenantId
 from retrieverbench.run import Connection, place_name
 
 
 @dataclass(slots=True)
 class Job:
-    """What every step of one job needs. `embedded` is filled in once there are vectors."""
+    """What every step of one job needs.
+
+    `embedded` is filled in once there are vectors, `noise` by the timed pass.
+    """
 
     prepared: Prepared
     run_id: str
@@ -30,6 +33,7 @@ class Job:
     ledger: Mapping[str, TenantId]
     embedded: Embedded
     dimension: int = 0
+    noise: Noise | None = None
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:

@@ -30,9 +30,10 @@ from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
+from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
 from retrieverbench.job.vectors import Embedding, embed_set, open_embedding
 from retrieverbench.leaks import check_result
-from retrieverbench.load import ClosedPlan, Subject, TimedResult, measure_closed
+from retrieverbench.load import Subject, TimedResult, measure_closed
 from retrieverbench.model import Artifact, CaseResult, Mode, Run
 from retrieverbench.run import (
     Abandoned,
@@ -85,6 +86,7 @@ async def run_suite(
         prepared,
         states,
         embedded=job.embedded,
+        noise=job.noise,
         run_id=job.run_id,
         started=job.started,
         complete=complete,
@@ -270,25 +272,23 @@ async def _timed(job: Job, states: list[EntryState]) -> None:
                     state.queries[mode],
                     _expected(job, run),
                     place.keys,
+                    reference=[r.hits if r.status == "ok" else None for r in run.results],
                 )
             )
             owners.append((state, mode, run.target.label))
     if not subjects:
         return
-    plan = ClosedPlan(
-        concurrency=timing.concurrency,
-        rounds=timing.rounds,
-        requests=timing.requests,
-        warmup=timing.warmup,
-        seconds=timing.seconds,
-        timeout=job.prepared.suite.timeout,
-        seed=job.prepared.suite.seed,
-    )
+    if is_repeatable(job.prepared.suite):
+        subjects.append(
+            repeated(subjects, [state.runs[mode].fidelity for state, mode, _ in owners])
+        )
+    plan = closed_plan(job.prepared.suite)
     advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1))
     results: dict[str, TimedResult] = {}
     try:
         await measure_closed(subjects, plan, job.ledger, counting(advance), into=results)
     finally:
+        job.noise = take_noise(results)
         for state, mode, label in owners:
             if label in results:
                 state.timed[mode] = results[label]

@@ -9,8 +9,10 @@ from retrieverbench.load.closed import (
     query_order,
 )
 from retrieverbench.load.judge import Violation
+from retrieverbench.load.rounds import NOISE_ROUNDS, noise_between, with_steadiness
 
 __all__ = [
+    "NOISE_ROUNDS",
     "BlockPlan",
     "BlockRecord",
     "ClosedPlan",
@@ -19,6 +21,8 @@ __all__ = [
     "Violation",
     "empty_record",
     "measure_closed",
+    "noise_between",
     "query_order",
     "run_block",
+    "with_steadiness",
 ]

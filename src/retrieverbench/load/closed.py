@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from retrieverbench.errors import Code
+from retrieverbench.load.agreement import Ranked, compare_answers
 from retrieverbench.load.block import (
     RECORD,
     BlockPlan,
@@ -17,15 +18,19 @@ from retrieverbench.load.block import (
     empty_record,
     run_block,
 )
-from retrieverbench.load.host import GcWatch, HostUse, host_use, read_host
-from retrieverbench.load.judge import Violation, judge_block, summarise
-from retrieverbench.model import Query, TenantId, Timings
+from retrieverbench.load.host import GcWatch, HostUse, LoopWatch, host_use, read_host
+from retrieverbench.load.judge import JudgedBlock, Violation, judge_block
+from retrieverbench.load.summary import summarise
+from retrieverbench.model import Agreement, Query, TenantId, Timings
 from retrieverbench.run import Abandoned, uid_of
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedPlan:
-    """Seconds are seconds; `requests` is per block, `warmup` per worker and target."""
+    """Seconds are seconds; `requests` is per block, `warmup` per worker and target.
+
+    Below `min_overlap` with the quality pass's answers (see Agreement) times are void.
+    """
 
     concurrency: int
     rounds: int
@@ -34,6 +39,7 @@ class ClosedPlan:
     seconds: float
     timeout: float
     seed: int
+    min_overlap: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ class Subject:
 
     `expected` is, per query, how many rows a complete answer has; None where only the
     backend knows (lexical mode). `keys` translates the ids of an attached index to uids of
-    the ledger; None where hits carry uids.
+    the ledger; None where hits carry uids. `reference` is, per query, what the quality pass
+    returned, None where it had no answer; without it no answer is compared.
     """
 
     label: str
@@ -50,6 +57,7 @@ class Subject:
     queries: Sequence[Query]
     expected: Sequence[int] | None
     keys: Mapping[str, str] | None = None
+    reference: Sequence[Ranked | None] | None = None
 
 
 @dataclass(slots=True)
@@ -158,11 +166,11 @@ async def _one_block(subject: Subject, plan: BlockPlan, measured: Measured) -> N
     record = empty_record(plan)
     measured.unscored.append(record)
     before = read_host()
-    with GcWatch() as watch:
+    with GcWatch() as watch, LoopWatch() as loop:
         await _ask(subject, plan, record, measured)
     if measured.abandoned:
         return
-    measured.use.append(host_use(before, read_host(), watch.longest_ns))
+    measured.use.append(host_use(before, read_host(), watch.longest_ns, loop.lags_ns))
     measured.blocks.append(measured.unscored.pop())
 
 
@@ -245,7 +253,22 @@ def _result(
             distinct=min(len(subject.queries), plan.requests * plan.rounds),
             plan_hash=plan_hash(len(subject.queries), plan),
             server_ms=[value for block in measured.blocks for value in block.server_ms],
+            agreement=_agreement(subject, measured, judged, plan, uids),
         )
     seen = {(v.query, v.uid): v for block in (*unscored, *judged) for v in block.violations}
     answers = sum(block.count for block in measured.blocks)
     return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned)
+
+
+def _agreement(
+    subject: Subject,
+    measured: Measured,
+    judged: Sequence[JudgedBlock],
+    plan: ClosedPlan,
+    uids: Sequence[str],
+) -> Agreement | None:
+    if subject.reference is None:
+        return None
+    codes = [block.code.tolist() for block in judged]
+    blocks = [block for block in measured.blocks if block.count]
+    return compare_answers(blocks, codes, subject.reference, uids, plan.min_overlap)

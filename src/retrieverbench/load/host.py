@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns, process_time_ns, thread_time_ns
 from typing import Self
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
+TICK_NS = 5_000_000
+"""Between two looks at the loop; short, since a block may last a tenth of a second only."""
+GRAIN_NS = 1_000_000
+"""What a timer of asyncio may be late by itself: its selector rounds up to whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ class HostReading:
 class HostUse:
     """Shares of wall time between two readings; `process_cpu_ns` counts all threads.
 
-    `gc_pause_ns` is the longest collection of garbage between them.
+    `gc_pause_ns` is the longest collection of garbage between them, `loop_lags_ns` what a
+    LoopWatch saw.
     """
 
     thread_share: float
@@ -34,6 +41,7 @@ class HostUse:
     process_cpu_ns: int
     wall_ns: int
     gc_pause_ns: int = 0
+    loop_lags_ns: Sequence[int] = ()
 
 
 def read_host() -> HostReading:
@@ -41,7 +49,12 @@ def read_host() -> HostReading:
     return HostReading(perf_counter_ns(), thread_time_ns(), process_time_ns(), _run_queue_wait())
 
 
-def host_use(before: HostReading, after: HostReading, gc_pause_ns: int = 0) -> HostUse:
+def host_use(
+    before: HostReading,
+    after: HostReading,
+    gc_pause_ns: int = 0,
+    loop_lags_ns: Sequence[int] = (),
+) -> HostUse:
     """What the thread used between two readings."""
     wall = max(after.wall - before.wall, 1)
     wait = None
@@ -53,6 +66,7 @@ def host_use(before: HostReading, after: HostReading, gc_pause_ns: int = 0) -> H
         after.process_cpu - before.process_cpu,
         wall,
         gc_pause_ns,
+        loop_lags_ns,
     )
 
 
@@ -76,6 +90,45 @@ class GcWatch:
             self._start = now
         else:
             self.longest_ns = max(self.longest_ns, now - self._start)
+
+
+class LoopWatch:
+    """Within its `with` block, how late the running loop comes round to a timer of every tick.
+
+    `lags_ns` has one number per tick, those that a busy loop left out included: while it is
+    held up by 20 ms, four timers of 5 ms wait, and each of them shorter than the one before.
+    """
+
+    def __init__(self) -> None:
+        self.lags_ns = array("q")
+        self._loop = asyncio.get_running_loop()
+        self._due = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Self:
+        self._wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if perf_counter_ns() > self._due + GRAIN_NS:
+            self._look()
+
+    def _wait(self) -> None:
+        self._due = perf_counter_ns() + TICK_NS
+        self._timer = self._loop.call_later(TICK_NS / 1e9, self._tick)
+
+    def _tick(self) -> None:
+        self._look()
+        self._wait()
+
+    def _look(self) -> None:
+        lag = max(perf_counter_ns() - self._due - GRAIN_NS, 0)
+        self.lags_ns.append(lag)
+        while lag > TICK_NS:
+            lag -= TICK_NS
+            self.lags_ns.append(lag)
 
 
 def _run_queue_wait() -> int | None:

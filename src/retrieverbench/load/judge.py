@@ -1,28 +1,18 @@
-"""After a block: which answers were right, and what their times say."""
+"""After a block: which of its answers were right."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retrieverbench.errors import Code
 from retrieverbench.load.block import NO_ROW, BlockRecord
-from retrieverbench.load.host import HostUse
-from retrieverbench.load.percentiles import percentile
-from retrieverbench.model import Percentile, Query, TenantId, Timings
+from retrieverbench.model import Query, TenantId
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-THREAD_SHARE_LIMIT = 0.80
-RUN_QUEUE_LIMIT = 0.05
-LITTLE_LIMIT = 0.05
-GC_LIMIT_MS = 1.0
-GC_LIMIT_SHARE = 0.10
-PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,100 +115,3 @@ def _foreign_rows(
         for number, rank, uid in block.unknown
         if owners.get(uid) != queries[query_index[number]].tenant
     ]
-
-
-def summarise(
-    blocks: Sequence[JudgedBlock],
-    use: Sequence[HostUse],
-    *,
-    concurrency: int,
-    timeout_ms: float,
-    warmup: int,
-    distinct: int,
-    plan_hash: str,
-    server_ms: Sequence[float],
-) -> Timings:
-    """All rounds together: percentiles over raw samples, throughput, errors, verdicts."""
-    import numpy as np
-
-    service = np.concatenate([(b.end - b.start) / 1e6 for b in blocks])
-    code = np.concatenate([b.code for b in blocks])
-    ok = np.sort(service[code == Code.OK])
-    seconds = sum(float(b.end.max() - b.start.min()) / 1e9 for b in blocks if len(b.end))
-    timeouts = int((code == Code.TIMEOUT).sum())
-    words = Counter(Code(int(value)).word for value in code if value != Code.OK)
-    times: dict[str, Percentile] = {
-        name: percentile(ok, share, timeouts, timeout_ms) for name, share in PERCENTILES.items()
-    }
-    times["max"] = Percentile(float(ok[-1])) if len(ok) else Percentile(None, reason="n=0")
-    cpu = sum(u.process_cpu_ns for u in use)
-    waits = [u.wait_share for u in use if u.wait_share is not None]
-    pause_ms = max((u.gc_pause_ns for u in use), default=0) / 1e6
-    in_flight = _in_flight(blocks, concurrency)
-    verdicts = _verdicts(use, waits, pause_ms, in_flight, concurrency, times["p50"], words)
-    return Timings(
-        mode="closed",
-        concurrency=concurrency,
-        requests=len(code),
-        distinct_queries=distinct,
-        warmup_requests=warmup,
-        rounds=len(blocks),
-        seconds=seconds,
-        throughput=len(ok) / seconds if len(ok) and seconds else None,
-        service=times,
-        errors=dict(sorted(words.items())),
-        verdicts=verdicts,
-        client_cpu_us=cpu / len(code) / 1e3 if len(code) else None,
-        run_queue_wait=max(waits) if waits else None,
-        server_ms_p50=float(np.median(server_ms)) if server_ms else None,
-        plan_hash=plan_hash,
-        notes=(
-            "service time in a closed loop, not the latency of a user who arrives by himself",
-            f"longest pause of the client for collecting garbage: {pause_ms:.1f} ms",
-        ),
-    )
-
-
-def _in_flight(blocks: Sequence[JudgedBlock], concurrency: int) -> float | None:
-    """Requests in flight while there were more to send, on average; None where that was short.
-
-    From the first start to the last one every worker is busy, so by Little's law this is the
-    concurrency, and what lacks is time that no request accounts for.
-    """
-    import numpy as np
-
-    area = window = 0
-    for block in blocks:
-        if len(block.start) < 2 * concurrency:
-            continue
-        last = block.start.max()
-        area += int(np.clip(last - block.start, 0, block.end - block.start).sum())
-        window += int(last - block.start.min())
-    return area / window if window else None
-
-
-def _verdicts(
-    use: Sequence[HostUse],
-    waits: Sequence[float],
-    pause_ms: float,
-    in_flight: float | None,
-    concurrency: int,
-    p50: Percentile,
-    words: Mapping[str, int],
-) -> tuple[str, ...]:
-    verdicts = []
-    if words:
-        verdicts.append("errors")
-    if p50.value is None:
-        verdicts.append("too-few-samples")
-    busy = any(u.thread_share > THREAD_SHARE_LIMIT for u in use)
-    waiting = any(wait > RUN_QUEUE_LIMIT for wait in waits)
-    collecting = pause_ms > max(GC_LIMIT_MS, GC_LIMIT_SHARE * (p50.value or 0.0))
-    if busy or waiting or collecting:
-        verdicts.append("client-limited")
-    # A thread that has no core, or no time, makes the requests that wait for it look short.
-    starved = busy or waiting
-    if in_flight is not None and not starved:
-        off = abs(in_flight - concurrency)
-        verdicts += ["invalid"] if off > LITTLE_LIMIT * concurrency else []
-    return tuple(verdicts) or ("ok",)

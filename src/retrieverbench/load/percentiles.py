@@ -29,6 +29,11 @@ def smallest_sample(share: float) -> int:
     return math.ceil(math.log(0.025) / math.log(max(share, 1.0 - share)))
 
 
+def rank_of(share: float, n: int) -> int:
+    """Where the percentile stands among n ascending samples, from 1."""
+    return max(math.ceil(share * n - 1e-9), 1)
+
+
 def percentile(samples: Samples, share: float, timeouts: int, timeout_ms: float) -> Percentile:
     """The percentile of the complete answers and the timeouts together, in milliseconds.
 
@@ -39,7 +44,7 @@ def percentile(samples: Samples, share: float, timeouts: int, timeout_ms: float)
     needed = smallest_sample(share)
     if n < needed:
         return Percentile(None, reason=f"n={n} < {needed}")
-    rank = max(math.ceil(share * n - 1e-9), 1)
+    rank = rank_of(share, n)
     if rank > len(samples):
         return Percentile(timeout_ms, censored=True)
     low, high = _interval(samples, share, timeouts)

@@ -31,7 +31,15 @@ from retrieverbench.model.tenant import (
     TenantId,
     parse_tenant,
 )
-from retrieverbench.model.timings import Percentile, Timings
+from retrieverbench.model.timings import (
+    Agreement,
+    Noise,
+    Percentile,
+    Repeat,
+    Round,
+    Signal,
+    Timings,
+)
 from retrieverbench.model.verdict import Rule, RuleKind, RuleResult, Verdict, Word
 
 __all__ = [
@@ -39,6 +47,7 @@ __all__ = [
     "DEFAULT_TENANT_PATTERN",
     "MODES",
     "SCHEMA",
+    "Agreement",
     "Artifact",
     "BackendRecord",
     "Baseline",
@@ -62,16 +71,20 @@ __all__ = [
     "LeakFinding",
     "Mean",
     "Mode",
+    "Noise",
     "Percentile",
     "Plan",
     "Proof",
     "Query",
+    "Repeat",
     "Response",
+    "Round",
     "Rule",
     "RuleKind",
     "RuleResult",
     "Run",
     "Scores",
+    "Signal",
     "Slice",
     "Target",
     "TargetResult",

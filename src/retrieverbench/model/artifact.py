@@ -10,7 +10,7 @@ from retrieverbench.model.leaks import LeakCheck
 from retrieverbench.model.run import CaseResult, Target
 from retrieverbench.model.scores import Scores
 from retrieverbench.model.search import Fidelity, Plan
-from retrieverbench.model.timings import Timings
+from retrieverbench.model.timings import Noise, Timings
 from retrieverbench.model.verdict import Verdict
 
 SCHEMA = 1
@@ -101,7 +101,8 @@ class Artifact:
     `metrics` are the canonical names that suite and rules asked for; scores may hold more,
     and reports show these only. Empty where the artifact does not tell. `suite_file` is the
     suite seen from the results folder, "" where the two have no folder in common. `sha256`
-    is over everything else, "" until the artifact is written.
+    is over everything else, "" until the artifact is written. `noise` is None where no target
+    was timed twice; then no two times of the run may be compared.
     """
 
     schema: int
@@ -124,3 +125,4 @@ class Artifact:
     metrics: tuple[str, ...] = ()
     suite_file: str = ""
     sha256: str = ""
+    noise: Noise | None = None

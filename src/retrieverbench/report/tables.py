@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from retrieverbench.gate import unmeasured
 from retrieverbench.metrics import parse_metric
-from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult, Timings
+from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult
 from retrieverbench.report.cells import (
     DASH,
     MARK,
@@ -21,11 +21,11 @@ from retrieverbench.report.cells import (
     has_no_floor,
     mean_cell,
     of,
-    percentile_cell,
     rate,
 )
 from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
 from retrieverbench.report.table import Table
+from retrieverbench.report.times import service_times
 from retrieverbench.report.validity import validity
 
 
@@ -34,7 +34,7 @@ def report_tables(artifact: Artifact) -> list[Table]:
     tables = [
         validity(artifact),
         _quality(artifact),
-        _latency(artifact),
+        service_times(artifact),
         _leaks(artifact),
         Table("Leaks found", COLUMNS, tuple(finding_rows(artifact)), first_findings(artifact)),
         _rules(artifact),
@@ -131,52 +131,6 @@ def _is_metric(name: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _latency(artifact: Artifact) -> Table:
-    rows = [
-        (*_name(result), *_timing_cells(result, result.timings))
-        for result in artifact.targets
-        if result.timings is not None
-    ]
-    columns = (
-        "target",
-        "fidelity",
-        "p50 ms",
-        "p95 ms",
-        "p99 ms",
-        "ok/s",
-        "requests",
-        "errors",
-        "client CPU µs",
-        "validity",
-    )
-    first = next((r.timings for r in artifact.targets if r.timings), None)
-    loop = f"{first.concurrency} workers, {first.rounds} rounds" if first else ""
-    note = (
-        f"Closed loop ({loop}): service time, not the latency of a user who arrives by himself. "
-        "Only targets of fidelity 'server' may be compared by time; the others show theirs for "
-        "orientation. 'client-limited' means that this process or this machine was the "
-        "bottleneck: such a number says nothing about the backend."
-    )
-    return Table("Service time", columns, tuple(rows), (note,))
-
-
-def _timing_cells(result: TargetResult, timings: Timings) -> tuple[str, ...]:
-    changed = result.backend.settings_changed if result.backend else ()
-    validity = ", ".join(timings.verdicts)
-    errors = ", ".join(f"{number} {code}" for code, number in timings.errors.items()) or "0"
-    if changed:
-        void = "void: the backend's settings changed during the run"
-        return (*[DASH] * 4, str(timings.requests), errors, DASH, void)
-    return (
-        *(percentile_cell(timings.service.get(name)) for name in ("p50", "p95", "p99")),
-        figure(timings.throughput, 0),
-        str(timings.requests),
-        errors,
-        figure(timings.client_cpu_us, 0),
-        validity,
-    )
 
 
 def _leaks(artifact: Artifact) -> Table:

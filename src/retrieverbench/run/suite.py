@@ -81,6 +81,8 @@ class Timing:
 
     Every target gets `rounds` blocks of `requests` requests each, interleaved with the
     other targets' blocks, after `warmup` requests per worker. `seconds` bounds a block.
+    Times are void if the answers overlap less than `min_overlap` with those of the quality
+    pass. `noise_floor` times one target twice.
     """
 
     enabled: bool = True
@@ -89,6 +91,8 @@ class Timing:
     requests: Annotated[int, Ge(1), Le(1_000_000)] = 200
     warmup: Annotated[int, Ge(0), Le(10_000)] = 8
     seconds: Seconds = 20.0
+    min_overlap: Annotated[float, Ge(0), Le(1)] = 0.95
+    noise_floor: bool = True
 
 
 @dataclass(frozen=True)

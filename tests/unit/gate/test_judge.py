@@ -11,10 +11,12 @@ import pytest
 
 from retrieverbench.gate import judge
 from retrieverbench.model import (
+    Agreement,
     Artifact,
     CaseResult,
     LeakFinding,
     Mode,
+    Noise,
     Rule,
     TargetResult,
     Timings,
@@ -241,6 +243,29 @@ def test_failed_requests_of_the_timed_pass(
     assert verdict.exit_code == code
     if "timeout" in errors:
         assert any("timeout" in reason for reason in verdict.reasons)
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"), [({}, 0), ({"timeout": 1}, 3), ({"tenant_violation": 1}, 0)]
+)
+def test_failed_requests_of_the_second_timing_count_too(
+    make_result: MakeResult, make_artifact: MakeArtifact, errors: dict[str, int], code: int
+) -> None:
+    """A leak of it is among the findings, and judged there."""
+    result = make_result(timings=timings())
+    noise = Noise(result.target.label, 4, {}, errors)
+    assert judge(make_artifact(result, noise=noise), [], {}).exit_code == code
+
+
+@pytest.mark.parametrize(("overlap", "code"), [(0.95, 0), (0.94, 3)])
+def test_timed_answers_that_are_others_are_a_failure(
+    make_result: MakeResult, make_artifact: MakeArtifact, overlap: float, code: int
+) -> None:
+    agreement = Agreement(100, 100, 50, overlap, 0.95)
+    found = replace(timings(), agreement=agreement, void="other answers")
+    verdict = judge(make_artifact(make_result(timings=found)), [], {})
+    assert verdict.exit_code == code
+    assert any("times are void: other answers" in r for r in verdict.reasons) is (code == 3)
 
 
 def test_underfill_that_the_quality_pass_showed_is_judged_by_its_rate(

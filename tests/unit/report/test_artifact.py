@@ -13,7 +13,19 @@ import pytest
 from retrieverbench.errors import InputError
 from retrieverbench.files import write_whole
 from retrieverbench.gate import judge
-from retrieverbench.model import Artifact, CaseResult, LeakFinding, Percentile, Target, Timings
+from retrieverbench.model import (
+    Agreement,
+    Artifact,
+    CaseResult,
+    LeakFinding,
+    Noise,
+    Percentile,
+    Repeat,
+    Round,
+    Signal,
+    Target,
+    Timings,
+)
 from retrieverbench.report import (
     dump_artifact,
     newest_artifact,
@@ -34,6 +46,8 @@ def full(make_artifact: MakeArtifact, make_result: Any) -> Artifact:
             "closed", 4, 100, 12, 8, 2, 1.5, 66.6,
             {"p50": Percentile(1.25, 1.0, 1.5), "p99": Percentile(None, reason="n=1")},
             {"timeout": 1}, ("errors",), 12.5, 0.01, 0.5, "ff", ("closed loop",),
+            Agreement(100, 99, 90, 0.99, 0.95), (Signal("a", None, 1.0, False, "n=3"),),
+            (Round(1.0, None, 90.0, 0.1),), 0.2, "why",
         ),
     )  # fmt: skip
     finding = LeakFinding("t", "c1", "acme", "globex/1", 1, None, "quality")
@@ -45,7 +59,8 @@ def full(make_artifact: MakeArtifact, make_result: Any) -> Artifact:
     failed = make_result(
         scores=None, results=(), failure="down", failure_kind="failed", failure_code="connect"
     )
-    artifact = make_artifact(result, failed, must_pass=["c1"], notes=("note",))
+    noise = Noise("t", 4, {"p50": Repeat(1.0, 0.9, 1.1, 0.1)}, {"timeout": 1})
+    artifact = make_artifact(result, failed, must_pass=["c1"], notes=("note",), noise=noise)
     return replace(artifact, verdict=judge(artifact, [], {}))
 
 

@@ -1,0 +1,141 @@
+"""The table of times, with what each of them is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from retrieverbench.model import Artifact, Noise, TargetResult, Timings
+from retrieverbench.report.cells import DASH, figure, percentile_cell, rate
+from retrieverbench.report.table import Table
+
+COLUMNS = (
+    "target",
+    "fidelity",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "ok/s",
+    "p50 CV",
+    "requests",
+    "errors",
+    "same answers",
+    "client CPU µs",
+    "validity",
+)
+_PERCENTILES = ("p50", "p95", "p99")
+_NUMBERS = {"p50": "p50", "p95": "p95", "throughput": "ok/s"}
+
+
+def service_times(artifact: Artifact) -> Table:
+    """Times of every target that was timed; a time that means nothing is not shown."""
+    timed = [(result, result.timings) for result in artifact.targets if result.timings is not None]
+    rows = tuple(
+        (result.target.label, result.fidelity or DASH, *_cells(result, timings))
+        for result, timings in timed
+    )
+    if not timed:
+        return Table("Service time", COLUMNS, ())
+    notes = (_what_it_is(timed[0][1]), *_noise(artifact), *_warnings(artifact))
+    return Table("Service time", COLUMNS, rows, notes)
+
+
+def _cells(result: TargetResult, timings: Timings) -> tuple[str, ...]:
+    errors = ", ".join(f"{number} {code}" for code, number in timings.errors.items()) or "0"
+    counts = (str(timings.requests), errors, _same(timings))
+    void = _void(result, timings)
+    if void is not None:
+        return (*[DASH] * 5, *counts, DASH, void)
+    return (
+        *(percentile_cell(timings.service.get(name)) for name in _PERCENTILES),
+        figure(timings.throughput, 0),
+        rate(timings.round_variation),
+        *counts,
+        figure(timings.client_cpu_us, 0),
+        ", ".join(_verdicts(timings)),
+    )
+
+
+def _void(result: TargetResult, timings: Timings) -> str | None:
+    if result.backend and result.backend.settings_changed:
+        return "void: the backend's settings changed during the run"
+    return f"invalid: {timings.void}" if timings.void else None
+
+
+def _same(timings: Timings) -> str:
+    """The share of answers equal to the quality pass's; if not all, no rounding makes it 100 %."""
+    found = timings.agreement
+    if found is None or found.overlap is None:
+        return DASH
+    if found.equal == found.compared:
+        return "100 %"
+    share, overlap = (
+        min(number, 0.999) for number in (found.equal / found.compared, found.overlap)
+    )
+    return f"{rate(share)}, overlap {overlap:.3f}"
+
+
+def _verdicts(timings: Timings) -> Iterator[str]:
+    """The verdicts, with the signals that speak for a client at its limit."""
+    over = ", ".join(f"{s.name} {figure(s.value, 2)}" for s in timings.signals if s.over)
+    for verdict in timings.verdicts:
+        yield f"{verdict} ({over})" if verdict == "client-limited" and over else verdict
+
+
+def _what_it_is(first: Timings) -> str:
+    repeats = first.requests / first.distinct_queries if first.distinct_queries else 0
+    return (
+        f"Closed loop ({first.concurrency} workers, {first.rounds} rounds, "
+        f"{first.distinct_queries} questions asked {figure(repeats, 1, trim=True)} times each): "
+        "service time, not the latency of a user who arrives by himself. Only targets of fidelity "
+        "'server' may be compared by time; the others show theirs for orientation. "
+        "'client-limited' means that this process or this machine was the bottleneck: such a "
+        "number says nothing about the backend. 'same answers' is the share of timed answers "
+        "with the chunks and the order of the quality pass."
+    )
+
+
+def _noise(artifact: Artifact) -> Iterator[str]:
+    """How far two measurements of one target differ here, beside every difference."""
+    noise = artifact.noise
+    if noise is None or not noise.repeats or _moved(artifact, noise):
+        yield "No noise floor was measured: no two times of this run may be compared."
+        return
+    differences = ", ".join(
+        f"{word} {_percent(repeat.floor)} (ratios {repeat.low:.2f} to {repeat.high:.2f})"
+        for name, word in _NUMBERS.items()
+        if (repeat := noise.repeats.get(name))
+    )
+    yield (
+        f"Noise floor: {noise.target} was timed twice, interleaved with all others, and differed "
+        f"from itself by up to {differences} in {noise.rounds} rounds. A smaller difference "
+        "between two targets is none."
+    )
+
+
+def _moved(artifact: Artifact, noise: Noise) -> bool:
+    """Whether the times of the target that was measured twice are void themselves."""
+    return any(
+        result.timings is None or _void(result, result.timings) is not None
+        for result in artifact.targets
+        if result.target.label == noise.target
+    )
+
+
+def _percent(log_ratio: float) -> str:
+    return f"{math.ceil(100 * math.expm1(log_ratio))} %"
+
+
+def _warnings(artifact: Artifact) -> Iterator[str]:
+    """What is said of single targets, and which signals of the client could not be read."""
+    unread: dict[str, list[str]] = {}
+    for result in artifact.targets:
+        if result.timings is not None:
+            yield from (f"{result.target.label}: {note}." for note in result.timings.notes[1:])
+            for signal in result.timings.signals:
+                if signal.value is None:
+                    unread.setdefault(signal.name, []).append(
+                        f"{result.target.label} ({signal.reason})"
+                    )
+    for name, targets in unread.items():
+        yield f"{name} is not known, and so no sign of a good client, of {', '.join(targets)}."
