@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -14,9 +15,18 @@ from retrieverbench.adapter import OWN_PREFIX, Settings
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """How the service is spoken to."""
+    """How the service is spoken to.
+
+    `auth` is `key` (secret `api_key`) or `entra`: a bearer token, over https only. It is the
+    secret `token` where that is given (as `az account get-access-token --resource <audience>`
+    prints it), else what azure-identity's DefaultAzureCredential finds. `ca_file` (PEM)
+    holds the authorities to trust instead of the system's.
+    """
 
     api_version: str = "2026-04-01"
+    auth: Literal["key", "entra"] = "key"
+    audience: str = "https://search.azure.com"
+    ca_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +67,9 @@ class Options:
     search: Search = field(default_factory=Search)
 
 
-def faults(settings: Settings) -> list[str]:
+def faults(settings: Settings, connect: Connect) -> list[str]:
     """One line for everything in the settings that cannot be, before anything is sent."""
-    found = []
-    url = urlsplit(settings.endpoint)
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        found.append(f"endpoint: {settings.endpoint!r} is no URL; give https://NAME.search...")
-    elif url.scheme == "http" and not is_loopback(settings.endpoint):
-        found.append(f"endpoint: {settings.endpoint!r} would send the key in clear; use https")
-    if "api_key" not in settings.secrets:
-        found.append("secrets.api_key: missing; name the variable that holds the admin key")
+    found = _connect_faults(settings, connect)
     if not settings.place.startswith(OWN_PREFIX):
         found.append(f"place: {settings.place!r} does not begin with {OWN_PREFIX!r}")
     if settings.layout != "filter":
@@ -74,6 +77,22 @@ def faults(settings: Settings) -> list[str]:
     if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
         found.append("dimension: 0 with a mode that needs vectors; choose an embedder")
     return [f"azure_search: {fault}" for fault in found]
+
+
+def _connect_faults(settings: Settings, connect: Connect) -> list[str]:
+    found = []
+    url = urlsplit(settings.endpoint)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        found.append(f"endpoint: {settings.endpoint!r} is no URL; give https://NAME.search...")
+    elif url.scheme == "http" and not is_loopback(settings.endpoint):
+        found.append(f"endpoint: {settings.endpoint!r} would send the key in clear; use https")
+    elif url.scheme == "http" and connect.auth == "entra":
+        found.append(f"endpoint: {settings.endpoint!r}: a token is sent over https only")
+    if connect.auth == "key" and "api_key" not in settings.secrets:
+        found.append("secrets.api_key: missing; name the variable that holds the admin key")
+    if connect.ca_file and not Path(connect.ca_file).is_file():
+        found.append(f"options.connect.ca_file: no file {connect.ca_file!r}")
+    return found
 
 
 def is_loopback(endpoint: str) -> bool:

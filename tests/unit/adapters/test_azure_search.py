@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from retrieverbench.adapter import Secret, Settings
 from retrieverbench.engines.azure_search import start
+from retrieverbench.engines.azure_search.access import Credentials
 from retrieverbench.engines.azure_search.binding import compile_filter
 from retrieverbench.engines.azure_search.definition import parse_definition
 from retrieverbench.engines.azure_search.server import serving
@@ -434,7 +435,7 @@ class Served:
 
 @asynccontextmanager
 async def stand_in(**options: Any) -> AsyncIterator[Served]:
-    service = Service(KEY, "read-only", StandInOptions(**options))
+    service = Service(Credentials(KEY, "read-only"), StandInOptions(**options))
     async with serving(service) as endpoint:
         yield Served(endpoint, service)
 

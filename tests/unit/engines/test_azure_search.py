@@ -17,6 +17,7 @@ import pytest
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import load_engine
 from retrieverbench.engines.azure_search import FIDELITY, missing, start
+from retrieverbench.engines.azure_search.access import Credentials
 from retrieverbench.engines.azure_search.replies import Call
 from retrieverbench.engines.azure_search.server import _server
 from retrieverbench.engines.azure_search.service import Service
@@ -126,7 +127,7 @@ def test_az_53_writes_are_seen_after_the_lag(monkeypatch: pytest.MonkeyPatch) ->
     """A clock of our own: stored at once, visible one second later; deletes likewise."""
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    service = Service("admin", "query", Options(lag=1.0))
+    service = Service(Credentials("admin", "query"), Options(lag=1.0))
     fields = [{"name": "id", "type": "Edm.String", "key": True}]
     _call(service, "POST", "/indexes", {"name": "lagging", "fields": fields})
     path = "/indexes('lagging')/docs"
@@ -143,5 +144,5 @@ def test_az_53_writes_are_seen_after_the_lag(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_an_idle_connection_is_kept_for_minutes() -> None:
     """Else a request meets a connection that is just being closed, and counts as a failure."""
-    server = _server(Service("admin", "query", Options()), "token")
+    server = _server(Service(Credentials("admin", "query"), Options()), "token")
     assert server.config.timeout_keep_alive > 60

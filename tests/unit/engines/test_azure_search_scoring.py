@@ -7,6 +7,7 @@ import json
 import pytest
 
 from retrieverbench.engines.azure_search.analysis import analyze
+from retrieverbench.engines.azure_search.access import Credentials
 from retrieverbench.engines.azure_search.replies import Call
 from retrieverbench.engines.azure_search.scoring import (
     fuse,
@@ -57,7 +58,7 @@ def _field_text(length: int, terms: dict[str, int]) -> str:
 
 
 def _hotels(options: Options) -> Service:
-    service = Service("admin", "query", options)
+    service = Service(Credentials("admin", "query"), options)
     fields: list[dict[str, object]] = [{"name": "id", "type": "Edm.String", "key": True}]
     fields[0]["searchable"] = False
     fields += [{"name": name, "type": "Edm.String"} for name in ("name", "description", "tags")]

@@ -9,10 +9,11 @@ anything about the service.
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ from retrieverbench.adapter import Secret
 from retrieverbench.engines.azure_search.store import Options
 from retrieverbench.engines.base import Started
 from retrieverbench.engines.processes import private_folder, running, wait_until_ready
+from retrieverbench.errors import InputError
 from retrieverbench.model import Fidelity
 from retrieverbench.options import parse_options
 
@@ -47,11 +49,13 @@ def missing() -> str | None:
 async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
     """Start it as a process of its own with keys made for this start.
 
-    `options` are those of `store.Options`; others are an InputError. The endpoint is plain
-    HTTP on loopback; the admin key is `secrets["api_key"]`, a read-only one
-    `secrets["query_key"]`.
+    `options` are those of `store.Options`; others are an InputError. The endpoint is on
+    loopback, plain HTTP unless a certificate is given. The secrets are `api_key` (admin) and
+    `query_key` (reads only), and the bearer tokens `token` (what the adapter needs) and `reader_token` (reads only).
     """
-    parse_options(Options, options, "engine azure_search")
+    checked = parse_options(Options, options, "engine azure_search")
+    if bool(checked.certificate) != bool(checked.certificate_key):
+        raise InputError("engine azure_search: give certificate and certificate_key, or neither")
     async with private_folder("azure_search") as folder:
         ready = folder / "ready.json"
         (folder / "options.json").write_text(json.dumps(dict(options)), "utf-8")
@@ -61,17 +65,19 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
         async with running([command], folder=folder, name="azure_search", grace=3) as process:
 
             async def probe() -> bool:
-                return await anyio.to_thread.run_sync(_answers, ready)
+                return await anyio.to_thread.run_sync(_answers, ready, checked.certificate)
 
             seconds = await wait_until_ready(process, probe, timeout=_READY_SECONDS)
             told = json.loads(ready.read_text("utf-8"))
             yield Started(
-                endpoint=f"http://127.0.0.1:{told['port']}",
+                endpoint=f"{'https' if checked.certificate else 'http'}://127.0.0.1:{told['port']}",
                 fidelity=FIDELITY,
                 version=version("retrieverbench"),
                 secrets={
                     "api_key": Secret(told["admin_key"]),
                     "query_key": Secret(told["query_key"]),
+                    "token": Secret(told["owner_token"]),
+                    "reader_token": Secret(told["reader_token"]),
                 },
                 details={
                     "pid": told["pid"],
@@ -83,13 +89,13 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
             )
 
 
-def _answers(ready: Path) -> bool:
+def _answers(ready: Path, certificate: str) -> bool:
     """Whether the process that wrote the ready file answers a request on its port."""
     try:
         told = json.loads(ready.read_text("utf-8"))
     except OSError:
         return False
-    connection = HTTPConnection("127.0.0.1", told["port"], timeout=5)
+    connection = _connection(told["port"], certificate)
     try:
         connection.request("GET", "/healthz")
         if json.loads(connection.getresponse().read())["token"] != told["token"]:
@@ -102,3 +108,13 @@ def _answers(ready: Path) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _connection(port: int, certificate: str) -> HTTPConnection:
+    """To the port on loopback; over TLS only with exactly this certificate."""
+    if not certificate:
+        return HTTPConnection("127.0.0.1", port, timeout=5)
+    context = ssl.create_default_context(cafile=certificate)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # it need not be its own issuer
+    context.check_hostname = False  # it may be made for a name of the user's
+    return HTTPSConnection("127.0.0.1", port, timeout=5, context=context)

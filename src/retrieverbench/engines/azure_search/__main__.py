@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 from pathlib import Path
 
+from retrieverbench.engines.azure_search.access import make_credentials
 from retrieverbench.engines.azure_search.server import serve
 from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.engines.azure_search.store import Options
@@ -27,7 +27,7 @@ def main() -> None:
     try:
         raw = json.loads(given.options_file.read_text("utf-8")) if given.options_file else {}
         options = parse_options(Options, raw, "azure_search stand-in")
-        service = Service(secrets.token_hex(16), secrets.token_hex(16), options)
+        service = Service(make_credentials(), options)
         serve(service, given.host, given.ready_file)
     except (InputError, OSError, ValueError) as error:
         parser.error(str(error))

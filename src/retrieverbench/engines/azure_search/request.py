@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from retrieverbench.engines.azure_search.binding import find_field
 from retrieverbench.engines.azure_search.definition import Field
+from retrieverbench.engines.azure_search.full_syntax import check_full
 from retrieverbench.engines.azure_search.replies import (
     Refusal,
     invalid_expression,
@@ -67,11 +68,13 @@ def parse_search(raw: Any, fields: Mapping[str, Field]) -> SearchRequest:
     if not isinstance(raw, dict):
         raise Refusal(400, "The request is invalid. Details: An object was expected.")
     _check_keys(raw, _USED, _UNUSED)
-    kind = _one_of(raw, "queryType", ("simple", "full", "semantic"))
-    if kind != "simple":
-        raise not_implemented(f"queryType '{kind}'")
     vectors = [_vector_query(query, fields) for query in raw.get("vectorQueries") or []]
     text = _typed(raw, "search", str)
+    kind = _one_of(raw, "queryType", ("simple", "full", "semantic"))
+    if kind == "full" and text not in {None, "", "*"}:
+        check_full(str(text))
+    if kind != "simple":
+        raise not_implemented(f"queryType '{kind}'")
     if vectors and text in {"", "*"}:
         raise not_implemented(f"search '{text}' together with vectorQueries")
     if len(text or "") > MAX_TEXT:

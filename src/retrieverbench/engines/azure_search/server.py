@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from retrieverbench.engines.azure_search.access import OWNER, READER
 from retrieverbench.engines.azure_search.replies import Call, Reply
 from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.errors import InputError
@@ -45,28 +46,35 @@ async def serving(service: Service) -> AsyncIterator[str]:
     """Serve in this process on a free port; yields the endpoint. For tests and scripts."""
     listening = bind("127.0.0.1")
     server = _server(service, secrets.token_hex(16))
+    scheme = "https" if service.options.certificate else "http"
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(anyio.to_thread.run_sync, lambda: server.run(sockets=[listening]))
         try:
             while not server.started:  # noqa: ASYNC110 - uvicorn has no event to wait for
                 await anyio.sleep(0.005)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            yield f"{scheme}://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
 
 
 def serve(service: Service, host: str, ready_file: Path) -> None:
-    """Serve until told to stop. The ready file tells port, token and keys to the starter."""
+    """Serve until told to stop. The ready file tells the starter the port and what opens it.
+
+    Its `token` is no credential but the mark of this very process.
+    """
     listening = bind(host)
     token = secrets.token_hex(16)
+    credentials = service.credentials
     _write_private(
         ready_file,
         {
             "port": listening.getsockname()[1],
             "token": token,
             "pid": os.getpid(),
-            "admin_key": service.admin_key,
-            "query_key": service.query_key,
+            "admin_key": credentials.admin_key,
+            "query_key": credentials.query_key,
+            "owner_token": credentials.token_of(OWNER),
+            "reader_token": credentials.token_of(READER),
         },
     )
     _server(service, token).run(sockets=[listening])
@@ -94,6 +102,8 @@ def _server(service: Service, token: str) -> Any:
             server_header=False,
             timeout_graceful_shutdown=1,
             timeout_keep_alive=_IDLE_SECONDS,
+            ssl_certfile=service.options.certificate or None,
+            ssl_keyfile=service.options.certificate_key or None,
         )
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from retrieverbench.engines.azure_search.access import Credentials
 from retrieverbench.engines.azure_search.definition import Definition, parse_definition
 from retrieverbench.engines.azure_search.replies import (
     Call,
@@ -26,7 +27,6 @@ API_VERSIONS = ("2024-07-01", "2025-09-01", "2026-04-01")
 SERVICE_NAME = "stand-in"
 _ROUTE = re.compile(r"/indexes(?:\('(?P<quoted>[^']*)'\)|/(?P<plain>[^/()]+))(?P<rest>/.*)?")
 _KEY_ROUTE = re.compile(r"/docs(?:\('(?P<quoted>[^']*)'\)|/(?P<plain>[^/()]+))")
-_READS = frozenset({"search", "count", "lookup"})
 _OPERATIONS = {
     ("POST", "/docs/search.index"): "write",
     ("POST", "/docs/index"): "write",
@@ -59,10 +59,9 @@ class Fault:
 
 @dataclass(slots=True)
 class Service:
-    """One search service with its indexes and keys."""
+    """One search service with its indexes and what opens it."""
 
-    admin_key: str
-    query_key: str
+    credentials: Credentials
     options: Options = field(default_factory=Options)
     faults: list[Fault] = field(default_factory=list)
     indexes: dict[str, Index] = field(default_factory=dict)
@@ -88,7 +87,7 @@ class Service:
 
     def _answer(self, call: Call) -> Reply:
         operation, name, key = _route(call)
-        self._authorize(call, operation)
+        self.credentials.check(call.headers, operation)
         if call.query.get("api-version") not in API_VERSIONS:
             raise Refusal(
                 400,
@@ -108,14 +107,6 @@ class Service:
         if operation in {"get", "delete"}:
             return self._on_definition(operation, self.indexes[name], call)
         return self._on_documents(operation, self.indexes[name], key, call)
-
-    def _authorize(self, call: Call, operation: str) -> None:
-        given = call.headers.get("api-key")
-        if given is None and "authorization" in call.headers:
-            raise not_implemented("authentication by token")
-        reads = given == self.query_key and operation in _READS
-        if given != self.admin_key and not reads:
-            raise Silent(403)
 
     def _on_service(self, operation: str, call: Call) -> Reply:
         if operation == "service stats":

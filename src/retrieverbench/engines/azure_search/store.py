@@ -7,7 +7,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from retrieverbench.engines.azure_search.analysis import analyze
 from retrieverbench.engines.azure_search.definition import Definition, Field
@@ -24,6 +24,7 @@ class Options:
     `shards` is how many parts an index has; a document's shard is crc32 of its key, or what
     `shard_map` says. `lag` is the time in seconds until a write is visible. `max_actions`
     and `max_body` (bytes) limit one request. `norms` is `byte315` (as recorded) or `exact`.
+    `certificate` and `certificate_key` are files in PEM; with them it answers https only.
     """
 
     shards: int = 3
@@ -31,7 +32,9 @@ class Options:
     lag: float = 0.0
     max_actions: int = 1000
     max_body: int = 16 * 1024 * 1024
-    norms: str = "byte315"
+    norms: Literal["byte315", "exact"] = "byte315"
+    certificate: str = ""
+    certificate_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
