@@ -1,8 +1,14 @@
 """Azure AI Search through the official asynchronous client, api-version 2026-04-01.
 
-One index holds all tenants (layout `filter`). Lexical search is the service's BM25 over
-title, newline and text in one field; dense search is cosine; hybrid is one request with
-both, fused by the service (reciprocal rank fusion, constant 60, rank from 0).
+Layout `filter`: one index holds all tenants, and every search carries the tenant's condition
+(`search.tenant_filter`: `eq` or `search.in`). Layout `index`: an index per tenant, named by a
+hash of place and tenant; no condition is sent. The service allows twelve new indexes a
+minute and, by tier, 3 to 3,000 in all, so that layout is for few tenants; what goes beyond
+is Throttled or Rejected with the service's own text.
+
+Lexical search is the service's BM25 over title, newline and text in one field; dense search
+is cosine; hybrid is one request with both, fused by the service (reciprocal rank fusion,
+constant 60, rank from 0).
 
 Differences from the other backends:
 - score: 1 / (2 - cosine) in 1/3..1; BM25 with the factor k1 + 1; the fused sum. Never
@@ -11,23 +17,25 @@ Differences from the other backends:
 - visibility: eventual (property `eventual_visibility`); `settle` asks until all is there.
 - filter: before ranking (`preFilter`, sent explicitly); it removes hits and never changes a
   text score.
-- statistics: of all tenants together (property `shared_idf`), over all shards (`global`).
-- dense search is approximate unless `search.exact` is true.
+- statistics: of all tenants together in layout `filter` (property `shared_idf`), over all
+  shards (`global`).
+- dense search is approximate unless `search.exact` is true or the index `exhaustiveKnn`.
 - at most 1,000 hits in one request; more are refused, not cut.
 - `where`: metadata is kept as JSON pairs `["key",value]` in one filterable collection, so
   that equality is exact and typed; as in JSON, 1 is 1.0 and neither is true.
+- by id: reads, deletes and moves find the document by a search under the tenant's condition;
+  the service's own look-up by key takes no filter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from importlib.metadata import version
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import anyio
-from azure.core.exceptions import ResourceExistsError
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.search.documents.models import IndexDocumentsBatch
 
 from retrieverbench.adapter import Description, Settings
@@ -40,49 +48,63 @@ from retrieverbench_adapters.azure_search.answers import (
     check_items,
     plain,
     read_hit,
+    text_of,
 )
-from retrieverbench_adapters.azure_search.client import make_clients
+from retrieverbench_adapters.azure_search.client import Clients
 from retrieverbench_adapters.azure_search.definition import (
     differences,
     index_definition,
     index_name,
-    read_definition,
+    tenant_index_name,
+    tenant_index_prefix,
 )
-from retrieverbench_adapters.azure_search.documents import batches, document
+from retrieverbench_adapters.azure_search.description import (
+    properties_of,
+    settings_shown,
+    weaknesses_of,
+)
+from retrieverbench_adapters.azure_search.documents import Written, batches, document, key
 from retrieverbench_adapters.azure_search.options import Options, faults
-from retrieverbench_adapters.azure_search.requests import chunk_filter, search_arguments
+from retrieverbench_adapters.azure_search.requests import MAX_HITS, keys_filter, search_arguments
 
 __all__ = ["AzureSearch"]
 
 
 class AzureSearch:
-    """One index of its own, one connection pool for the whole run. No tenant in any state."""
+    """Indexes of its own, one connection pool for the whole run. No tenant of a search is kept."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"dense", "lexical", "hybrid", "filter", "put", "where", "exact"}
+        "dense lexical hybrid filter index put get delete move total where exact".split()  # noqa: SIM905
     )
 
     def __init__(self, settings: Settings, options: Options) -> None:
         self._settings = settings
         self._options = options
-        self._name = index_name(settings.place)
-        self._session, self._indexes, self._documents = make_clients(
-            settings, options.connect, self._name
-        )
-        self._created = self._closed = False
-        self._expected = 0
-        self._last: Chunk | None = None
+        self._clients = Clients(settings, options.connect)
+        self._shared = settings.layout == "filter"
+        self._secrets = tuple(secret.reveal() for secret in settings.secrets.values())
+        self._expected: dict[str, int] = {}
+        self._unsettled: dict[str, Written] = {}
+        self._created: set[str] = set()
+        self._closed = False
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """Make the index, or take one of equal schema; the secret is `api_key`."""
+        """Make the index, or take one of equal schema; in layout `index` those there are.
+
+        Secrets: `api_key`, or with `connect.auth = "entra"` optionally `token`.
+        """
         options = parse_options(Options, settings.options, "azure_search: options")
-        wrong = faults(settings)
+        wrong = faults(settings, options.connect)
         if wrong:
             raise InputError(*wrong)
         adapter = cls(settings, options)
         try:
-            await adapter._make_index()
+            if adapter._shared:
+                await adapter._ensure(index_name(settings.place))
+            else:
+                for name in await adapter._tenant_indexes():
+                    await adapter._take(name)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await adapter.close()
@@ -91,152 +113,267 @@ class AzureSearch:
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Upload in batches cut by count and bytes; every item's failure is raised."""
+        chunks_of: dict[str, list[Chunk]] = {}
         for chunk in chunks:
             if not isinstance(chunk.tenant, TenantId):
                 raise TenantError(f"azure_search: chunk {chunk.id!r}: its tenant is not checked")
-        documents = (document(chunk, self._settings.dimension) for chunk in chunks)
-        for batch in batches(documents):
-            actions = IndexDocumentsBatch()
-            actions.add_upload_actions(batch)
-            with self._calling("put"):
-                items = await self._documents.index_documents(
-                    actions, raw_response_hook=self._answer()
-                )
-                check_items(batch, items)
-            self._expected += sum(item.status_code == 201 for item in items)
-        if chunks:
-            self._last = chunks[-1]
+            chunks_of.setdefault(self._index_of(chunk.tenant), []).append(chunk)
+        for index, own in chunks_of.items():
+            await self._ensure(index)
+            await self._upload(index, [document(c, self._settings.dimension) for c in own])
 
     async def settle(self) -> None:
-        """Ask until the count is right and the last chunk is found as it was written."""
-        seconds, wait, counted = self._options.place.settle_seconds, 0.02, -1
+        """Ask until counts are right and the last document written is as it was written."""
+        seconds = self._options.place.settle_seconds
+        counted, expected = -1, 0
         with anyio.move_on_after(seconds):
-            while True:
-                with self._calling("settle"):
-                    counted = await self._documents.get_document_count(
-                        raw_response_hook=self._answer()
-                    )
-                if counted == self._expected and await self._last_is_visible():
-                    return
-                await anyio.sleep(wait)
-                wait = min(2 * wait, 1.0)
+            for index, last in list(self._unsettled.items()):
+                wait, expected = 0.02, self._expected[index]
+                while True:
+                    counted = await self._count(index)
+                    if counted == expected and await self._is_visible(index, last):
+                        break
+                    await anyio.sleep(wait)
+                    wait = min(2 * wait, 1.0)
+                del self._unsettled[index]
+            return
         raise TimedOut(
-            f"azure_search: settle: {counted} of {self._expected} documents visible after "
+            f"azure_search: settle: {counted} of {expected} documents visible after "
             f"{seconds:g} s; raise place.settle_seconds or look at the service's indexing load"
         )
 
     async def search(self, query: Query) -> Response:
         """One request with `top`; everything is read here, for the client itself is lazy."""
-        arguments = search_arguments(query, self._options.search)
-        answer = self._answer()
+        index = self._index_of(query.tenant)
+        arguments = search_arguments(query, self._options.search, shared=self._shared)
+        # In layout `index` a tenant that owns nothing has no index.
+        answer = self._answer(tolerated=0 if index in self._expected else 404)
         hits: list[Hit] = []
         total = None
         with self._calling("search"):
-            results = await self._documents.search(**arguments, raw_response_hook=answer)
-            async for raw in results:
-                if len(hits) == query.k:
-                    raise AdapterError(f"azure_search: search: more than {query.k} hits")
-                hits.append(read_hit(raw, want_text="text" in query.want))
-            if "total" in query.want:
-                total = await results.get_count()
+            results = await self._clients.documents(index).search(
+                **arguments, raw_response_hook=answer
+            )
+            try:
+                async for raw in results:
+                    if len(hits) == query.k:
+                        raise AdapterError(f"azure_search: search: more than {query.k} hits")
+                    hits.append(read_hit(raw, want_text="text" in query.want))
+                if "total" in query.want:
+                    total = await results.get_count()
+            except ResourceNotFoundError:
+                total = 0 if "total" in query.want else None
         return Response(hits, answer.server_ms, answer.status == 206, total)
 
+    async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
+        """The tenant's own among these chunks, in the order asked for."""
+        rows = await self._find(tenant, uids)
+        found = {row["uid"]: Hit(row["uid"], 1.0, row["tenant"], text_of(row)) for row in rows}
+        return [found[uid] for uid in dict.fromkeys(uids) if uid in found]
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Delete the tenant's own among these chunks, found by a search under its condition."""
+        rows = await self._find(tenant, uids)
+        if rows:
+            await self._delete(self._index_of(tenant), rows)
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Change the tenant's field; in layout `index` copy the document, then delete it."""
+        rows = await self._find(source, [uid], whole=not self._shared)
+        if not rows:
+            return
+        here, there = self._index_of(source), self._index_of(target)
+        row = {**rows[0], "tenant": target.value}
+        if not self._shared:
+            await self._ensure(there)
+            await self._upload(there, [row])
+            await self._delete(here, rows)
+            return
+        batch = IndexDocumentsBatch()
+        batch.add_merge_actions([{"key": row["key"], "tenant": target.value}])
+        await self._send(here, batch, rows)
+        self._unsettled[here] = Written(target.value, row["key"], row["content"])
+
     async def describe(self) -> Description:
-        """The definition as the service shows it, its counts, and what is sent with each search."""
+        """Every definition as the service shows it, its counts, and what searches send."""
         answer = self._answer()
-        with self._calling("describe"):
-            index = await self._indexes.get_index(self._name, raw_response_hook=answer)
-            documents = await self._documents.get_document_count(raw_response_hook=self._answer())
-            facets = await self._documents.search(
-                "*", facets=["tenant,count:0"], top=0, raw_response_hook=self._answer()
-            )
-            per_tenant = (await facets.get_facets() or {})["tenant"]
-        limits, unchecked = await self._service_limits()
-        search = self._options.search
-        properties = {"shared_idf", "eventual_visibility"}
-        if self._settings.dimension and not search.exact:
-            properties.add("approximate")
+        definitions: dict[str, dict[str, Any]] = {}
+        chunks: dict[str, int] = {}
+        documents = 0
+        names = [index_name(self._settings.place)] if self._shared else await self._tenant_indexes()
+        for name in names:
+            with self._calling("describe"):
+                shown = await self._clients.indexes.get_index(name, raw_response_hook=answer)
+                definitions[name] = plain(shown)
+            documents += await self._count(name)
+            for tenant, count in (await self._count_tenants(name)).items():
+                chunks[tenant] = chunks.get(tenant, 0) + count
+        limits, unchecked = await self._service_limits(answer)
+        settings = settings_shown(self._settings, self._options, definitions)
         return Description(
             server="Azure AI Search",
             server_version=f"api-version {self._options.connect.api_version}",
             client="azure-search-documents",
             client_version=version("azure-search-documents"),
-            settings={
-                **read_definition(plain(index)),
-                **{f"search.{name}": value for name, value in asdict(search).items()},
-                **limits,
-                "azure_core": version("azure-core"),
-                "documents": documents,
-                "enforced_by": "caller filter",
-            },
-            chunks={str(facet["value"]): int(facet["count"]) for facet in per_tenant},
-            properties=frozenset(properties),
+            settings={**settings, **limits, "documents": documents},
+            chunks=chunks,
+            properties=properties_of(self._settings, self._options),
             fidelity=answer.fidelity,
             unchecked=unchecked,
+            weaknesses=tuple(weaknesses_of(self._options, settings, answer.broken)),
         )
 
     async def close(self) -> None:
-        """Delete the index if this object made it, and release the connections."""
+        """Delete what this object made, and release the connections."""
         if self._closed:
             return
         self._closed = True
         try:
-            if self._created:
+            for name in sorted(self._created):
                 with self._calling("close"):
-                    await self._indexes.delete_index(
-                        self._name, raw_response_hook=self._answer(tolerated=404)
+                    await self._clients.indexes.delete_index(
+                        name, raw_response_hook=self._answer(tolerated=404)
                     )
         finally:
-            await self._documents.close()
-            await self._indexes.close()
-            await self._session.close()
+            await self._clients.close()
 
-    async def _make_index(self) -> None:
-        wanted = index_definition(self._name, self._settings.dimension, self._options.place)
+    def _index_of(self, tenant: TenantId) -> str:
+        place = self._settings.place
+        return index_name(place) if self._shared else tenant_index_name(place, tenant)
+
+    async def _tenant_indexes(self) -> list[str]:
+        prefix = tenant_index_prefix(self._settings.place)
+        with self._calling("open"):
+            names = self._clients.indexes.list_index_names(raw_response_hook=self._answer())
+            return sorted([name async for name in names if name.startswith(prefix)])
+
+    async def _ensure(self, name: str) -> None:
+        """Make an index that this object does not know yet, or take the one there is."""
+        if name in self._expected:
+            return
         with self._calling("open"):
             try:
-                await self._indexes.create_index(
-                    wanted, raw_response_hook=self._answer(tolerated=409)
+                await self._clients.indexes.create_index(
+                    self._wanted(name), raw_response_hook=self._answer(tolerated=409)
                 )
-                self._created = True
             except ResourceExistsError:
-                found = await self._indexes.get_index(self._name, raw_response_hook=self._answer())
-                different = differences(wanted, plain(found))
-                if different:
-                    raise Rejected(
-                        f"azure_search: open: index {self._name!r} exists with another schema: "
-                        f"{'; '.join(different[:5])}; delete it or use another place"
-                    ) from None
-                self._expected = await self._documents.get_document_count(
-                    raw_response_hook=self._answer()
-                )
+                pass
+            else:
+                self._created.add(name)
+                self._expected[name] = 0
+                return
+        await self._take(name)
 
-    async def _last_is_visible(self) -> bool:
-        if self._last is None:
-            return True
+    async def _take(self, name: str) -> None:
+        """An index that exists is used if it is as this object would have made it."""
+        with self._calling("open"):
+            found = await self._clients.indexes.get_index(name, raw_response_hook=self._answer())
+        different = differences(self._wanted(name), plain(found))
+        if different:
+            raise Rejected(
+                f"azure_search: open: index {name!r} exists with another schema: "
+                f"{'; '.join(different[:5])}; delete it or use another place"
+            )
+        self._expected[name] = await self._count(name)
+
+    def _wanted(self, name: str) -> dict[str, Any]:
+        return index_definition(
+            name, self._settings.dimension, self._options.place, shared=self._shared
+        )
+
+    async def _upload(self, index: str, documents: Sequence[dict[str, Any]]) -> None:
+        for rows in batches(documents):
+            batch = IndexDocumentsBatch()
+            batch.add_upload_actions(rows)
+            self._expected[index] += (await self._send(index, batch, rows)).count(201)
+        last = documents[-1]
+        self._unsettled[index] = Written(last["tenant"], last["key"], last["content"])
+
+    async def _delete(self, index: str, rows: Sequence[dict[str, Any]]) -> None:
+        for begin in range(0, len(rows), MAX_HITS):
+            part = rows[begin : begin + MAX_HITS]
+            batch = IndexDocumentsBatch()
+            batch.add_delete_actions([{"key": row["key"]} for row in part])
+            await self._send(index, batch, part)
+            self._expected[index] -= len(part)
+        self._unsettled[index] = Written(rows[-1]["tenant"], rows[-1]["key"], None)
+
+    async def _send(
+        self, index: str, batch: IndexDocumentsBatch, rows: Sequence[dict[str, Any]]
+    ) -> list[int]:
+        """Send one batch; the status of each item, none of which failed."""
+        with self._calling("put"):
+            items = await self._clients.documents(index).index_documents(
+                batch, raw_response_hook=self._answer()
+            )
+            check_items(rows, items)
+        return [item.status_code for item in items]
+
+    async def _find(
+        self, tenant: TenantId, uids: Sequence[str], *, whole: bool = False
+    ) -> list[dict[str, Any]]:
+        """The tenant's own documents among these, with all fields if `whole`."""
+        index = self._index_of(tenant)
+        if index not in self._expected:
+            return []
+        keys = [key(uid) for uid in dict.fromkeys(uids)]
+        select = None if whole else ["key", "uid", "tenant", "content", "text"]
+        rows: list[dict[str, Any]] = []
+        for begin in range(0, len(keys), MAX_HITS):
+            part = keys[begin : begin + MAX_HITS]
+            with self._calling("get"):
+                found = await self._clients.documents(index).search(
+                    "*",
+                    filter=keys_filter(tenant, part),
+                    top=len(part),
+                    select=select,
+                    raw_response_hook=self._answer(),
+                )
+                rows += [
+                    {name: value for name, value in row.items() if not name.startswith("@")}
+                    async for row in found
+                ]
+        return rows
+
+    async def _count(self, index: str) -> int:
+        with self._calling("count"):
+            return await self._clients.documents(index).get_document_count(
+                raw_response_hook=self._answer()
+            )
+
+    async def _count_tenants(self, index: str) -> dict[str, int]:
+        with self._calling("describe"):
+            answer = await self._clients.documents(index).search(
+                "*", facets=["tenant,count:0"], top=0, raw_response_hook=self._answer()
+            )
+            facets = (await answer.get_facets() or {})["tenant"]
+        return {str(facet["value"]): int(facet["count"]) for facet in facets}
+
+    async def _is_visible(self, index: str, last: Written) -> bool:
         with self._calling("settle"):
-            found = await self._documents.search(
+            found = await self._clients.documents(index).search(
                 "*",
-                filter=chunk_filter(self._last),
+                filter=keys_filter(TenantId(last.tenant), [last.key]),
                 top=1,
                 select=["content"],
                 raw_response_hook=self._answer(),
             )
-            return [hit["content"] async for hit in found] == [self._last.searchable_text]
+            seen = [hit["content"] async for hit in found]
+        return seen == ([] if last.content is None else [last.content])
 
-    async def _service_limits(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    async def _service_limits(self, answer: Answer) -> tuple[dict[str, object], tuple[str, ...]]:
         try:
             with self._calling("describe"):
-                statistics = await self._indexes.get_service_statistics(
-                    raw_response_hook=self._answer()
+                statistics = await self._clients.indexes.get_service_statistics(
+                    raw_response_hook=answer
                 )
         except Refused:
-            return {}, ("service statistics: the key may not read them",)
+            return {}, ("service statistics: the credential may not read them",)
         limits = plain(statistics).get("limits") or {}
         return {f"limits.{name}": value for name, value in limits.items()}, ()
 
     def _answer(self, *, tolerated: int = 0) -> Answer:
-        return Answer(self._settings.secrets["api_key"].reveal(), tolerated)
+        return Answer(self._secrets, tolerated)
 
     def _calling(self, doing: str) -> AbstractContextManager[None]:
         return calling(doing, self._settings.timeout)

@@ -13,6 +13,7 @@ import aiohttp
 import anyio
 from azure.core.exceptions import (
     AzureError,
+    ClientAuthenticationError,
     ServiceRequestError,
     ServiceRequestTimeoutError,
     ServiceResponseError,
@@ -34,6 +35,7 @@ from retrieverbench.errors import (
 from retrieverbench.model import Fidelity, Hit
 
 _FIDELITY_HEADER = "x-retrieverbench-fidelity"
+_BROKEN_HEADER = "x-retrieverbench-broken-on-purpose"
 _FIDELITIES: tuple[Fidelity, ...] = ("server", "engine", "stand-in")
 
 
@@ -46,11 +48,12 @@ class Answer:
     client may handle itself.
     """
 
-    secret: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     tolerated: int = 0
     status: int = 0
     server_ms: float | None = None
     fidelity: Fidelity | None = None
+    broken: str | None = None
 
     def __call__(self, response: Any) -> None:
         """Look at a response of the client's pipeline; a failure is raised as ours."""
@@ -58,9 +61,12 @@ class Answer:
         self.status, headers = http.status_code, http.headers
         shown = headers.get(_FIDELITY_HEADER)
         self.fidelity = next((word for word in _FIDELITIES if word == shown), None)
+        self.broken = headers.get(_BROKEN_HEADER)
         self.server_ms = _number(headers.get("elapsed-time"))
         if self.status >= 400 and self.status != self.tolerated:
-            text = error_text(self.status, http.text()).replace(self.secret, "***")
+            text = error_text(self.status, http.text())
+            for secret in self.secrets:
+                text = text.replace(secret, "***")
             raise http_error(self.status, text, _number(headers.get("retry-after")))
 
 
@@ -77,6 +83,8 @@ def calling(doing: str, timeout: float) -> Iterator[None]:
         refused = isinstance(error.inner_exception, aiohttp.ClientConnectorError)
         code = Code.CONNECT if refused else Code.RESET
         raise Unavailable(f"{place}: {error.message}", code=code) from error
+    except ClientAuthenticationError as error:
+        raise Refused(f"{place}: no token: {' '.join(error.message.split())[:300]}") from error
     except (AzureError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise AdapterError(f"{place}: unexpected answer: {error!r:.300}") from error
 
@@ -121,14 +129,17 @@ def check_items(batch: Sequence[Mapping[str, Any]], items: Sequence[IndexingResu
 
 
 def read_hit(raw: Mapping[str, Any], *, want_text: bool) -> Hit:
-    """One hit; its text is in `content` where the chunk has no title."""
+    """One hit, checked."""
     uid, score, tenant = raw["uid"], raw["@search.score"], raw["tenant"]
     if not isinstance(uid, str) or not isinstance(score, float) or not math.isfinite(score):
         raise AdapterError(f"azure_search: search: uid {uid!r:.80} with score {score!r}")
-    text = None
-    if want_text:
-        text = raw["content"] if raw["text"] is None else raw["text"]
-    return Hit(uid, score, tenant, text)
+    return Hit(uid, score, tenant, text_of(raw) if want_text else None)
+
+
+def text_of(raw: Mapping[str, Any]) -> str:
+    """A chunk's text, which stands in `content` where the chunk has no title."""
+    text: str = raw["content"] if raw["text"] is None else raw["text"]
+    return text
 
 
 def plain(model: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 from azure.core.credentials import AccessToken, AzureKeyCredential
@@ -24,7 +24,8 @@ class Clients:
     def __init__(self, settings: Settings, connect: Connect) -> None:
         """Nothing is sent. MissingClient when azure-identity is needed and not there."""
         self._endpoint = settings.endpoint.rstrip("/")
-        self._credential = _credential(settings, connect)
+        self._credential: Any = _credential(settings, connect)
+        self._close_credential = getattr(self._credential, "close", None)  # keys have none
         self._session = _session(settings, connect)
         self._shared: dict[str, Any] = {
             "api_version": connect.api_version,
@@ -52,11 +53,12 @@ class Clients:
 
     async def close(self) -> None:
         """Release the connections."""
-        for client in (*self._documents.values(), self.indexes):
-            await client.close()
+        for documents in self._documents.values():
+            await documents.close()
+        await self.indexes.close()
         await self._session.close()
-        if not isinstance(self._credential, AzureKeyCredential):
-            await self._credential.close()
+        if self._close_credential is not None:
+            await self._close_credential()
 
 
 class _GivenToken:
@@ -71,7 +73,7 @@ class _GivenToken:
     async def close(self) -> None:
         """Nothing is held."""
 
-    async def __aenter__(self) -> _GivenToken:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_error: object) -> None:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from retrieverbench.errors import TenantError
+from retrieverbench.model import TenantId
 from retrieverbench_adapters.azure_search.options import Place
 
 _INDEX_NAME = re.compile(r"(?!.*(?:--|__|-_|_-))[a-z0-9][a-z0-9_-]{1,127}")
@@ -21,8 +23,28 @@ def index_name(place: str) -> str:
     return f"{letters[:80]}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
 
-def index_definition(name: str, dimension: int, place: Place) -> dict[str, Any]:
-    """The index as it is asked for, every attribute explicit: left out would mean true."""
+def tenant_index_name(place: str, tenant: TenantId) -> str:
+    """The name of one tenant's own index: the place's prefix, and a hash of both."""
+    if not isinstance(tenant, TenantId):
+        raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
+    whole = json.dumps([place, tenant.value]).encode()
+    return f"{tenant_index_prefix(place)}{hashlib.sha256(whole).hexdigest()[:32]}"
+
+
+def tenant_index_prefix(place: str) -> str:
+    """How the names of all tenants' indexes of a place begin, and those of no other place."""
+    letters = index_name(place)[:60].rstrip("-_")
+    return f"{letters}-{hashlib.sha256(place.encode()).hexdigest()[:12]}-"
+
+
+def index_definition(
+    name: str, dimension: int, place: Place, *, shared: bool = True
+) -> dict[str, Any]:
+    """The index as it is asked for, every attribute explicit: left out would mean true.
+
+    `shared` is whether all tenants' chunks lie in it. A tenant's own index shows its vectors,
+    because a chunk that changes its owner has to be copied.
+    """
     fields = [
         _field("key", "key", "filterable", "retrievable"),
         _field("uid", "retrievable"),
@@ -35,19 +57,21 @@ def index_definition(name: str, dimension: int, place: Place) -> dict[str, Any]:
     ]
     definition: dict[str, Any] = {"name": name, "fields": fields}
     if dimension:
-        vector = _field("vector", "searchable", kind="Collection(Edm.Single)")
+        shown = () if shared else ("retrievable",)
+        vector = _field("vector", "searchable", *shown, kind="Collection(Edm.Single)")
         fields.append(vector | {"dimensions": dimension, "vectorSearchProfile": "vectors"})
-        parameters = {
-            "m": place.m,
-            "efConstruction": place.ef_construction,
-            "efSearch": place.ef_search,
-            "metric": "cosine",
-        }
         definition["vectorSearch"] = {
-            "algorithms": [{"name": "graph", "kind": "hnsw", "hnswParameters": parameters}],
+            "algorithms": [_algorithm(place)],
             "profiles": [{"name": "vectors", "algorithm": "graph"}],
         }
     return definition
+
+
+def _algorithm(place: Place) -> dict[str, Any]:
+    graph = {"m": place.m, "efConstruction": place.ef_construction, "efSearch": place.ef_search}
+    parameters = {**(graph if place.vector_index == "hnsw" else {}), "metric": "cosine"}
+    kind = place.vector_index
+    return {"name": "graph", "kind": kind, f"{kind}Parameters": parameters}
 
 
 def differences(wanted: Any, found: Any, path: str = "") -> list[str]:
@@ -68,7 +92,7 @@ def differences(wanted: Any, found: Any, path: str = "") -> list[str]:
 
 
 def read_definition(shown: Mapping[str, Any]) -> dict[str, object]:
-    """What matters of a definition, as the service shows it, and a hash of the rest."""
+    """What matters of a definition, as the service shows it, and a hash of all of it."""
     fields = {item["name"]: item for item in shown["fields"]}
     kept = {k: v for k, v in shown.items() if k != "name" and not k.startswith("@odata.")}
     found: dict[str, object] = {
@@ -77,11 +101,18 @@ def read_definition(shown: Mapping[str, Any]) -> dict[str, object]:
         "tenant.type": fields["tenant"].get("type"),
         "tenant.filterable": fields["tenant"].get("filterable"),
         "tenant.normalizer": fields["tenant"].get("normalizer"),
+        "semantic.configurations": ", ".join(
+            str(item.get("name"))
+            for item in (shown.get("semantic") or {}).get("configurations") or []
+        ),
     }
+    for name, value in (shown.get("similarity") or {}).items():
+        found[f"similarity.{name.removeprefix('@odata.')}"] = value
     for algorithm in (shown.get("vectorSearch") or {}).get("algorithms") or []:
         found["vector.dimension"] = fields["vector"].get("dimensions")
+        found["vector.profile"] = fields["vector"].get("vectorSearchProfile")
         found["vector.index"] = algorithm.get("kind")
-        parameters = algorithm.get("hnswParameters") or {}
+        parameters = algorithm.get(f"{algorithm.get('kind')}Parameters") or {}
         found |= {f"vector.{name}": value for name, value in parameters.items()}
     return found
 

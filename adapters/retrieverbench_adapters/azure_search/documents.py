@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from retrieverbench.errors import InputError
@@ -13,6 +14,15 @@ from retrieverbench.model import Chunk, Value
 
 MAX_ACTIONS = 1000
 MAX_BATCH_BYTES = 1_000_000  # the service takes 16 MB; aiohttp warns of bodies above 1 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The last document that was written to an index; `content` None for a deleted one."""
+
+    tenant: str
+    key: str
+    content: str | None
 
 
 def document(chunk: Chunk, dimension: int) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from annotated_types import Ge, Gt, Le
 
 from retrieverbench.adapter import OWN_PREFIX, Settings
 
+TenantFilter = Literal["eq", "search.in"]
+
 
 @dataclass(frozen=True, slots=True)
 class Connect:
@@ -31,9 +33,14 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The index; the defaults are the service's own, but for the English analyzer."""
+    """The index; the defaults are the service's own, but for the English analyzer.
+
+    `m`, `ef_construction` and `ef_search` are those of `hnsw`. An index with
+    `exhaustiveKnn` is always searched exactly.
+    """
 
     analyzer: str = "en.lucene"
+    vector_index: Literal["hnsw", "exhaustiveKnn"] = "hnsw"
     m: Annotated[int, Ge(4), Le(10)] = 4
     ef_construction: Annotated[int, Ge(100), Le(1000)] = 400
     ef_search: Annotated[int, Ge(100), Le(1000)] = 500
@@ -44,10 +51,13 @@ class Place:
 class Search:
     """`vector_k` is the length of the vector list, by default 50 or k if that is more.
 
-    `raw_syntax` sends query texts as they are; otherwise they are escaped, so that every
-    text is words and no operator.
+    `vector_weight` is its weight in the fusion; the text list weighs 1. `raw_syntax` sends
+    query texts as they are; otherwise they are escaped, so that every text is words and no
+    operator. `tenant_filter` is the form of the tenant's condition: `tenant eq 'acme'` or
+    `search.in(tenant, 'acme', '|')`.
     """
 
+    tenant_filter: TenantFilter = "eq"
     exact: bool = False
     search_mode: Literal["any", "all"] = "any"
     raw_syntax: bool = False
@@ -72,8 +82,8 @@ def faults(settings: Settings, connect: Connect) -> list[str]:
     found = _connect_faults(settings, connect)
     if not settings.place.startswith(OWN_PREFIX):
         found.append(f"place: {settings.place!r} does not begin with {OWN_PREFIX!r}")
-    if settings.layout != "filter":
-        found.append(f"layout: {settings.layout!r} is not supported; use filter")
+    if settings.layout not in {"filter", "index"}:
+        found.append(f"layout: {settings.layout!r} is not supported; use filter or index")
     if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
         found.append("dimension: 0 with a mode that needs vectors; choose an embedder")
     return [f"azure_search: {fault}" for fault in found]

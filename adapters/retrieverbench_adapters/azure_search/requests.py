@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from azure.search.documents.models import VectorizedQuery
 
 from retrieverbench.errors import InputError, TenantError, Unsupported
-from retrieverbench.model import Chunk, Query, TenantId, Value
-from retrieverbench_adapters.azure_search.documents import key, pair
-from retrieverbench_adapters.azure_search.options import Search
+from retrieverbench.model import Query, TenantId, Value
+from retrieverbench_adapters.azure_search.documents import pair
+from retrieverbench_adapters.azure_search.options import Search, TenantFilter
 
 MAX_HITS = 1000
+_DELIMITERS = ("|", "\x1f", *map(chr, range(0xE000, 0xE100)))
 
 
-def tenant_filter(tenant: TenantId) -> str:
-    """The only place where a tenant condition is written. Never search.in: it splits values."""
+def tenant_filter(tenant: TenantId, form: TenantFilter = "eq") -> str:
+    """The only place where a tenant condition is written."""
     if not isinstance(tenant, TenantId):
         raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
-    return f"tenant eq {literal(tenant.value)}"
+    delimiter = next((sign for sign in _DELIMITERS if sign not in tenant.value), None)
+    if form == "eq" or delimiter is None:
+        return f"tenant eq {literal(tenant.value)}"
+    # The default delimiters, blank and comma, would split a name that holds one of them.
+    return f"search.in(tenant, {literal(tenant.value)}, {literal(delimiter)})"
 
 
-def query_filter(tenant: TenantId, where: Mapping[str, Value]) -> str:
-    """The tenant's condition, and the user's in parentheses of their own, joined by and."""
-    condition = tenant_filter(tenant)
-    if not where:
-        return condition
+def query_filter(
+    tenant: TenantId, where: Mapping[str, Value], form: TenantFilter | None = "eq"
+) -> str | None:
+    """The tenant's condition, and the user's in parentheses of their own, joined by and.
+
+    `form` is None where the index holds this tenant only; then there may be no condition.
+    """
     users = " and ".join(f"metadata/any(m: m eq {literal(pair(*item))})" for item in where.items())
-    return f"({condition}) and ({users})"
+    if form is None:
+        return users or None
+    condition = tenant_filter(tenant, form)
+    return f"({condition}) and ({users})" if users else condition
 
 
-def chunk_filter(chunk: Chunk) -> str:
-    """The condition that one chunk of its tenant fulfils."""
-    return f"({tenant_filter(chunk.tenant)}) and (key eq {literal(key(chunk.uid))})"
+def keys_filter(tenant: TenantId, keys: Sequence[str]) -> str:
+    """The condition that the tenant's own among these documents fulfil; no key has a comma."""
+    return f"({tenant_filter(tenant)}) and (search.in(key, {literal(','.join(keys))}, ','))"
 
 
 def literal(value: str) -> str:
@@ -51,12 +61,17 @@ def escape(text: str) -> str:
     return re.sub(r"\*(?!\S)", r"\\*", escaped)
 
 
-def search_arguments(query: Query, options: Search) -> dict[str, Any]:
-    """The arguments of the client's `search`, the same filter for every leg."""
+def search_arguments(query: Query, options: Search, *, shared: bool = True) -> dict[str, Any]:
+    """The arguments of the client's `search`, the same filter for every leg.
+
+    `shared` is whether other tenants' chunks lie in the same index.
+    """
     if query.k > MAX_HITS:
         raise Unsupported(f"azure_search: k = {query.k}; the service gives {MAX_HITS} at most")
     arguments: dict[str, Any] = {
-        "filter": query_filter(query.tenant, query.where),
+        "filter": query_filter(
+            query.tenant, query.where, options.tenant_filter if shared else None
+        ),
         "top": query.k,
         "select": ["uid", "tenant", *(["content", "text"] if "text" in query.want else [])],
         "include_total_count": True if "total" in query.want else None,

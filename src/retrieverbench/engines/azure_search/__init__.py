@@ -50,8 +50,9 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
     """Start it as a process of its own with keys made for this start.
 
     `options` are those of `store.Options`; others are an InputError. The endpoint is on
-    loopback, plain HTTP unless a certificate is given. The secrets are `api_key` (admin) and
-    `query_key` (reads only), and the bearer tokens `token` (what the adapter needs) and `reader_token` (reads only).
+    loopback, plain HTTP unless a certificate is given. The secrets are the keys `api_key`
+    (admin) and `query_key` (reads only) and the bearer tokens `token` (what the adapter needs)
+    and `reader_token` (reads only).
     """
     checked = parse_options(Options, options, "engine azure_search")
     if bool(checked.certificate) != bool(checked.certificate_key):

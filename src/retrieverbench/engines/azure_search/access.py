@@ -32,9 +32,9 @@ def make_credentials() -> Credentials:
 class Credentials:
     """What opens a service. A key opens more or less; a token what its roles allow."""
 
-    admin_key: str
-    query_key: str
-    tokens: Mapping[str, frozenset[Role]] = field(default_factory=dict)
+    admin_key: str = field(repr=False)
+    query_key: str = field(repr=False)
+    tokens: Mapping[str, frozenset[Role]] = field(default_factory=dict, repr=False)
 
     def check(self, headers: Mapping[str, str], operation: str) -> None:
         """Let a call pass, or refuse it as the service does; a key wins over a token."""

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from retrieverbench.engines.azure_search.analysis import analyze
 from retrieverbench.engines.azure_search.access import Credentials
+from retrieverbench.engines.azure_search.analysis import analyze
 from retrieverbench.engines.azure_search.replies import Call
 from retrieverbench.engines.azure_search.scoring import (
     fuse,

@@ -1,0 +1,66 @@
+"""What there is to say of a service, beyond what it shows of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from retrieverbench.adapter import Settings
+from retrieverbench_adapters.azure_search.definition import read_definition
+from retrieverbench_adapters.azure_search.options import Options
+
+
+def settings_shown(
+    settings: Settings, options: Options, definitions: Mapping[str, Mapping[str, Any]]
+) -> dict[str, object]:
+    """Settings for the artifact: the index as shown by the service, and what searches send.
+
+    `definitions` holds the index of the place, or those of its tenants, by name; what
+    differs between them is told as the number of different definitions.
+    """
+    read = [read_definition(shown) for shown in definitions.values()]
+    different = len({str(one["definition_sha256"]) for one in read})
+    return {
+        **(read[0] if read else {}),
+        **({} if settings.layout == "filter" else {"indexes": len(read)}),
+        **({"different_definitions": different} if different > 1 else {}),
+        **{f"search.{name}": value for name, value in asdict(options.search).items()},
+        "azure_core": version("azure-core"),
+        "credential": "admin key" if options.connect.auth == "key" else "token",
+        "enforced_by": "caller filter" if settings.layout == "filter" else "storage boundary",
+    }
+
+
+def properties_of(settings: Settings, options: Options) -> frozenset[str]:
+    """The declared properties of this place."""
+    found = {"eventual_visibility"}
+    if settings.layout == "filter":
+        found.add("shared_idf")
+    if settings.dimension and options.place.vector_index == "hnsw" and not options.search.exact:
+        found.add("approximate")
+    return frozenset(found)
+
+
+def weaknesses_of(options: Options, shown: Mapping[str, object], broken: str | None) -> list[str]:
+    """What makes isolation or figures worth less than the layout promises."""
+    found = []
+    if broken is not None:
+        found.append(f"the stand-in is broken on purpose ({broken}); start one that is not")
+    if options.connect.auth == "key":
+        found.append(
+            "the admin key that loads the index also searches it, and it may read and write "
+            "every index of the service; an application should search with a query key"
+        )
+    if options.search.vector_filter_mode != "preFilter":
+        found.append(
+            f"vector_filter_mode is {options.search.vector_filter_mode}: the tenant's condition "
+            "comes after the k nearest chunks of all tenants are chosen; use preFilter"
+        )
+    if shown.get("tenant.normalizer"):
+        found.append(
+            "the tenant field has a normalizer, so names that differ in case are one tenant; "
+            "make the field without one"
+        )
+    return found
