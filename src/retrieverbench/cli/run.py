@@ -16,6 +16,7 @@ from retrieverbench.cli.output import is_terminal, reason, tell, unbroken
 from retrieverbench.errors import InputError
 
 if TYPE_CHECKING:
+    from retrieverbench.engines.compose import Compose
     from retrieverbench.job import Prepared, Progress
     from retrieverbench.model import Artifact
     from retrieverbench.run import Suite, TargetEntry
@@ -45,6 +46,15 @@ PIPE_WIDTH = 200
 )
 @click.option("--results", type=click.Path(path_type=Path), help="Folder for results.")
 @click.option("--no-timing", is_flag=True, help="Leave the timed pass out.")
+@click.option("--compose", is_flag=True, help="Start the servers it needs with docker compose.")
+@click.option(
+    "--compose-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=Path("docker/compose.yaml"),
+    show_default=True,
+    help="Their compose file.",
+)
 @click.option("--plain", is_flag=True, help="Plain lines instead of bars, also on a terminal.")
 def run(
     suite_file: Path,
@@ -54,6 +64,8 @@ def run(
     results: Path | None,
     *,
     no_timing: bool,
+    compose: bool,
+    compose_file: Path,
     plain: bool,
 ) -> int:
     """Run a suite: load, ask, time, look for leaks, judge, report.
@@ -68,12 +80,13 @@ def run(
     suite = _with_options(load_suite(suite_file), extra, no_timing=no_timing)
     folder = results or suite.resolve(suite.results)
     _check_writable(folder, suite.name)
+    services = _services(suite, compose_file) if compose else None
     prepared = prepare(suite, only=frozenset(only), required=frozenset(require))
     baselines, refusals = load_baselines(folder / "baselines", suite.name, prepared.labels)
     from retrieverbench.cli.progress import show_progress
 
     with show_progress(plain=plain or not is_terminal(sys.stderr)) as progress:
-        artifact = _measure(prepared, progress)
+        artifact = _measure(prepared, progress, services)
     verdict = judge(
         artifact,
         prepared.rules,
@@ -153,7 +166,20 @@ def _nearest(path: Path) -> Path:
     return Path()
 
 
-def _measure(prepared: Prepared, progress: Progress) -> Artifact:
+def _services(suite: Suite, file: Path) -> Compose:
+    """The servers of a compose file, of which the suite needs at least one."""
+    from retrieverbench.engines.compose import read_compose
+
+    found = read_compose(file)
+    if not any(entry.service in found.services for entry in suite.targets):
+        raise InputError(
+            f"--compose: no target of {suite.path} is a service of {file} "
+            f"({', '.join(sorted(found.services))}); run it without --compose"
+        )
+    return found
+
+
+def _measure(prepared: Prepared, progress: Progress, services: Compose | None) -> Artifact:
     import asyncio
 
     import anyio
@@ -164,7 +190,7 @@ def _measure(prepared: Prepared, progress: Progress) -> Artifact:
         interrupt = anyio.Event()
         watch = asyncio.create_task(_watch_signals(interrupt, progress))
         try:
-            return await run_suite(prepared, os.environ, progress, interrupt)
+            return await run_suite(prepared, os.environ, progress, interrupt, services)
         finally:
             watch.cancel()
 

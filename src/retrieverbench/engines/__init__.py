@@ -1,4 +1,4 @@
-"""What can be started on this machine without docker, and how faithful it is.
+"""What can be started on this machine, without docker or with it, and how faithful it is.
 
 Each engine is a module or folder of the adapter's name with three things:
 

@@ -18,7 +18,7 @@ from retrieverbench.options import nearest
 if TYPE_CHECKING:
     from retrieverbench.engines.processes import Supervised
 
-_SHARED = frozenset({"base", "fetch", "java_node", "processes"})
+_SHARED = frozenset({"base", "compose", "fetch", "java_node", "processes"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from contextlib import (
 
 import anyio
 
+from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import (
     AdapterError,
     BackendError,
@@ -54,6 +55,7 @@ async def run_suite(
     environ: Mapping[str, str],
     progress: Progress,
     interrupt: anyio.Event,
+    compose: Compose | None = None,
 ) -> Artifact:
     """Run a checked suite and return its artifact, without a verdict.
 
@@ -71,7 +73,7 @@ async def run_suite(
     ]
     job = make_job(prepared, environ, progress)
     complete = False
-    engines = Engines(fetching(progress))
+    engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt), engines:
         await _measure(job, states, engines)
         complete = True
@@ -100,8 +102,9 @@ async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None
     embedded, and nothing is loaded before every engine has started, since loading is timed.
     """
     for state in states:
-        if state.entry.engine and state.failure is None:
-            engines.begin(state.entry.engine_name, state.entry.engine_options)
+        name = engines.needed_by(state.entry)
+        if name and state.failure is None:
+            engines.begin(name, state.entry.engine_options)
     embedding = await _open_embedding(job, states)
     async with AsyncExitStack() as places:
         for state in states:
@@ -145,7 +148,7 @@ async def _open(job: Job, state: EntryState, engines: Engines, places: AsyncExit
         return
     try:
         with _input_errors(job, state):
-            if state.entry.engine:
+            if engines.needed_by(state.entry):
                 job.progress.note(f"{state.entry.name}: starting its engine")
             connection = await connect(state.entry, job.environ, engines)
             settings = settings_for(job, state, connection)

@@ -14,6 +14,7 @@ import anyio
 
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import Engine, Started, load_engine
+from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import NotConfigured, RetrieverBenchError, Unavailable
 from retrieverbench.model import Fidelity
 from retrieverbench.run.endpoint import split_credentials
@@ -40,11 +41,13 @@ class Engines:
 
     An async context manager: leaving it stops them all, those that are still starting too.
     What goes wrong then is kept in `faults`, a line each: the measurements are already made.
+    With `compose` a service of the engine's name takes the engine's place.
     """
 
-    def __init__(self, on_fetch: OnFetch | None = None) -> None:
+    def __init__(self, on_fetch: OnFetch | None = None, compose: Compose | None = None) -> None:
         self.faults: list[str] = []
         self._on_fetch = on_fetch
+        self._compose = compose
         self._kept: dict[str, _Kept] = {}
 
     async def __aenter__(self) -> Self:
@@ -60,16 +63,35 @@ class Engines:
             await asyncio.gather(*(kept.stop() for kept in self._kept.values()))
         self.faults += [kept.fault for kept in self._kept.values() if kept.fault]
 
+    def needed_by(self, entry: TargetEntry) -> str:
+        """The engine or service that the entry is answered by; "" where it needs none."""
+        return entry.service if self._serves(entry.service) else entry.engine_name
+
     def begin(self, name: str, options: Mapping[str, object]) -> None:
         """Start the engine in the background, unless it is there; `start` waits for it."""
-        key = _key(name, options)
-        if key not in self._kept:
+        key = self._key(name, options)
+        if key in self._kept:
+            return
+        if self._compose is not None and self._serves(name):
+            self._kept[key] = _Kept(name, self._compose.start(name))
+        else:
             self._kept[key] = _Kept(name, self._running(name, options))
 
     async def start(self, name: str, options: Mapping[str, object]) -> Started:
         """The running engine of that name; a failure to start is raised to each that asks."""
         self.begin(name, options)
-        return await self._kept[_key(name, options)].started()
+        return await self._kept[self._key(name, options)].started()
+
+    def _serves(self, name: str) -> bool:
+        return self._compose is not None and name in self._compose.services
+
+    def _key(self, name: str, options: Mapping[str, object]) -> str:
+        """One per process to start: the options of an engine say nothing to a service."""
+        return (
+            name
+            if self._serves(name)
+            else f"{name} {json.dumps(options, sort_keys=True, default=str)}"
+        )
 
     @asynccontextmanager
     async def _running(self, name: str, options: Mapping[str, object]) -> AsyncIterator[Started]:
@@ -136,10 +158,6 @@ class _Kept:
         self._known.set()
 
 
-def _key(name: str, options: Mapping[str, object]) -> str:
-    return f"{name} {json.dumps(options, sort_keys=True, default=str)}"
-
-
 async def fetch_engine(
     engine: Engine, name: str, options: Mapping[str, object], on_fetch: OnFetch
 ) -> None:
@@ -162,8 +180,9 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
     for an environment variable that is not set or holds no address.
     """
     secrets = {name: _secret(name, variable, environ) for name, variable in entry.secrets.items()}
-    if entry.engine:
-        started = await engines.start(entry.engine_name, entry.engine_options)
+    name = engines.needed_by(entry)
+    if name:
+        started = await engines.start(name, entry.engine_options)
         details = {"version": started.version, **started.details}
         return Connection(
             started.endpoint, {**secrets, **started.secrets}, started.fidelity, details

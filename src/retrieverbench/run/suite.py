@@ -64,6 +64,13 @@ class TargetEntry:
         return self.adapter if self.engine == "embedded" else self.engine
 
     @property
+    def service(self) -> str:
+        """The service of a compose file that can answer; "" where an address is given."""
+        if self.endpoint or self.endpoint_env or self.attach:
+            return ""
+        return self.engine_name or self.adapter
+
+    @property
     def options(self) -> Mapping[str, Mapping[str, object]]:
         """The adapter's options by group."""
         return {"connect": self.connect, "place": self.place, "search": self.search}

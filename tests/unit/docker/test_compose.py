@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
 from importlib import metadata
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import jsonschema
 import pytest
 import yaml
+
+from retrieverbench.model import Fidelity
 
 REPOSITORY = Path(__file__).parents[3]
 DOCKER = REPOSITORY / "docker"
@@ -97,6 +102,41 @@ def test_no_secret_stands_in_clear(file: str, name: str, service: dict[str, Any]
             found = VARIABLE.fullmatch(value)
             assert found, f"{key} is in clear"
             assert found["rest"].startswith((":?", f":-{EXAMPLE_SECRET}")), key
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_file_is_what_the_specification_allows(file: str) -> None:
+    text = (
+        files("check_jsonschema").joinpath("builtin_schemas/vendor/compose-spec.json").read_text()
+    )
+    validator = jsonschema.Draft202012Validator(json.loads(text))
+    assert [error.message for error in validator.iter_errors(load(file))] == []
+    broken = load(file)
+    next(iter(broken["services"].values()))["imagine"] = "x"
+    assert list(validator.iter_errors(broken))
+
+
+@pytest.mark.parametrize("name", sorted(load("compose.yaml")["services"]))
+def test_its_labels_say_how_it_is_reached(name: str) -> None:
+    service = load("compose.yaml")["services"][name]
+    labels = {
+        key.removeprefix("retrieverbench."): value for key, value in service["labels"].items()
+    }
+    port = re.search(r":(\$\{\w+:-\d+\}|\{port\})(/|$)", labels.pop("endpoint"))
+    assert port
+    published = [mapping.rpartition(":")[0] for mapping in service.get("ports", ())]
+    if "ready_file" in labels:
+        mounted = service["volumes"][0].partition(":")
+        ready = service["command"][service["command"].index("--ready-file") + 1]
+        told = labels.pop("ready_file")
+        assert told == f"{mounted[0]}{ready.removeprefix(mounted[2])}"
+    else:
+        assert f"127.0.0.1:{port[1]}" in published
+        environment = service.get("environment", {})
+        secrets = {key: word for key, word in labels.items() if key.startswith("secret.")}
+        assert set(secrets.values()) <= environment.keys()
+    assert labels.pop("fidelity", "server") in get_args(Fidelity)
+    assert all(key.startswith("secret.") for key in labels)
 
 
 def test_the_secured_file_alone_asks_for_variables() -> None:
