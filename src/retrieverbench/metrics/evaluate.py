@@ -111,8 +111,7 @@ def _evaluate(question: Question, group: _Group) -> None:
     if not rules.grades_below_level:
         grades = {chunk: grades[chunk] for chunk in relevant}
     answer = arrange(question.answer, rules)
-    repeats = rules.repeats == "counted"
-    case = see(answer.ids, grades, relevant, places=answer.places, repeats=repeats)
+    case = see(answer.ids, grades, relevant, repeats=rules.repeats == "counted")
     for numbers, function, k in group.functions:
         value = function(case, k, rules)
         numbers[question.id] = value if rules.digits is None else _rounded(value, rules.digits)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import eq, ge, gt
 
 from retrieverbench.errors import InputError
@@ -20,12 +20,11 @@ class Listing:
 
     `finite` is False for a NaN or infinite score. `ordered` is False when a score is
     larger than the one before it. `repeated` counts ids after their first occurrence.
-    `tied` is True when neighbouring scores are equal. `places` are the ids' first positions.
+    `tied` is True when neighbouring scores are equal.
     """
 
     ids: Sequence[str] = ()
     scores: Sequence[float] = ()
-    places: Mapping[str, int] = field(default_factory=dict)
     finite: bool = True
     ordered: bool = True
     repeated: int = 0
@@ -36,14 +35,13 @@ def read_list(hits: Hits) -> Listing:
     """Look at a list without changing it.
 
     >>> listing = read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
-    >>> listing.places, listing.ordered, listing.repeated, listing.tied
-    ({'a': 1, 'b': 2}, True, 1, True)
+    >>> listing.ordered, listing.repeated, listing.tied
+    (True, 1, True)
     """
     if not hits:
         return Listing()
-    ids, scores = [chunk for chunk, _ in hits], [score for _, score in hits]
-    places = first_places(ids)
-    listing = Listing(ids, scores, places, repeated=len(ids) - len(places))
+    ids, scores = zip(*hits, strict=True)
+    listing = Listing(ids, scores, repeated=len(ids) - len(set(ids)))
     falling = all(map(gt, scores, scores[1:]))  # strictly: no NaN inside, infinite at the ends
     if falling and math.isfinite(scores[0]) and math.isfinite(scores[-1]):
         return listing
@@ -51,15 +49,6 @@ def read_list(hits: Hits) -> Listing:
     listing.ordered = all(map(ge, scores, scores[1:]))
     listing.tied = any(map(eq, scores, scores[1:]))
     return listing
-
-
-def first_places(ids: Sequence[str]) -> dict[str, int]:
-    """Where each id stands first, counted from 1.
-
-    >>> first_places("aba") == {"a": 1, "b": 2}
-    True
-    """
-    return dict(zip(reversed(ids), range(len(ids), 0, -1), strict=True))
 
 
 def arrange(listing: Listing, rules: Rules) -> Listing:
@@ -80,8 +69,7 @@ def arrange(listing: Listing, rules: Rules) -> Listing:
         return listing
     if not listing.finite:
         raise InputError("run: a score is NaN or infinite and cannot be sorted")
-    ids = _sorted(ids, scores, rules.order)
-    return Listing(ids, places=first_places(ids))
+    return Listing(_sorted(ids, scores, rules.order))
 
 
 def _sorted(ids: Sequence[str], scores: Sequence[float], order: Order) -> list[str]:

@@ -11,10 +11,10 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
-from retrieverbench.metrics.lists import first_places
 
 UNCUT = sys.maxsize
 _LOG2 = (math.nan, *(math.log2(position + 1) for position in range(1, 1001)))
@@ -43,30 +43,29 @@ def see(
     grades: Mapping[str, float],
     relevant: Collection[str] | None = None,
     *,
-    places: Mapping[str, int] | None = None,
     repeats: bool = False,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
     `relevant`, the binary view, is a part of the graded ones; None means every grade > 0.
-    `places` are the first positions of the ids if they are known already.
 
     >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
     Ranking(returned=4, relevant=[3], total=1, judged=[2, 3], grades=[1, 3], ideal=[3, 1])
     """
     if relevant is None:
         relevant = {chunk for chunk, grade in grades.items() if grade > 0}
-    if repeats:
-        found = [(place, chunk) for place, chunk in enumerate(ids, 1) if chunk in grades]
-    else:
-        known = first_places(ids) if places is None else places
-        found = sorted([(known[chunk], chunk) for chunk in grades if chunk in known])
+    judged = [place for place, chunk in enumerate(ids, 1) if chunk in grades]
+    found = [ids[place - 1] for place in judged]
+    if not repeats and len(set(found)) < len(found):
+        first = dict(zip(reversed(found), reversed(judged), strict=True))
+        judged = sorted(first.values())
+        found = [ids[place - 1] for place in judged]
     return Ranking(
         len(ids),
-        [place for place, chunk in found if chunk in relevant],
+        [place for place, chunk in zip(judged, found, strict=True) if chunk in relevant],
         len(relevant),
-        [place for place, _ in found],
-        [grades[chunk] for _, chunk in found],
+        judged,
+        [grades[chunk] for chunk in found],
         sorted(grades.values(), reverse=True),
     )
 
@@ -173,7 +172,7 @@ def dcg(positions: Sequence[int], gains: Iterable[float]) -> float:
     """
     if positions and positions[-1] >= len(_LOG2):
         return math.fsum(g / math.log2(p + 1) for p, g in zip(positions, gains, strict=True))
-    return math.fsum([g / _LOG2[p] for p, g in zip(positions, gains, strict=True)])
+    return math.fsum(map(truediv, gains, map(_LOG2.__getitem__, positions)))
 
 
 def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> float:

@@ -9,7 +9,6 @@ from itertools import groupby
 from retrieverbench.metrics.conventions import Convention
 from retrieverbench.metrics.declarations import METRICS, Metric
 from retrieverbench.metrics.evaluate import Question, evaluate
-from retrieverbench.metrics.lists import first_places
 
 Ranges = dict[Metric, dict[str, tuple[float, float]]]
 
@@ -50,8 +49,7 @@ def _reordered(question: Question, metric: Metric, level: int, *, best: bool) ->
     ids: list[str] = []
     for _, group in groupby(hits, key=lambda hit: hit[1]):
         ids += sorted((chunk for chunk, _ in group), key=gain, reverse=best)
-    answer = replace(question.answer, ids=ids, places=first_places(ids))
-    return replace(question, answer=answer)
+    return replace(question, answer=replace(question.answer, ids=ids))
 
 
 def _gain(question: Question, metric: Metric, level: int) -> Callable[[str], float]:

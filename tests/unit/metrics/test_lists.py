@@ -62,4 +62,4 @@ def test_ids_are_ordered_by_their_bytes() -> None:
 def test_repeats_in_a_map_keep_the_last_score() -> None:
     hits = [("a", 3.0), ("b", 2.0), ("a", 1.0)]
     assert arrange(read_list(hits), Rules(order="score", repeats="last")).ids == ["b", "a"]
-    assert arrange(read_list(hits), Rules()).ids == ["a", "b", "a"]
+    assert arrange(read_list(hits), Rules()).ids == ("a", "b", "a")
