@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import psycopg
 from psycopg import AsyncConnection, conninfo, errors
 from psycopg.pq import TransactionStatus
 
-from retrieverbench.adapter import Settings
+from retrieverbench.adapter import Secret, Settings
 from retrieverbench.errors import (
     BackendError,
     Code,
@@ -75,6 +75,7 @@ class HeldConnections:
 
     async def _connect(self) -> Connection:
         connection = await AsyncConnection.connect(self._dsn, autocommit=True)
+        connection.prepared_max = 1_000  # in layout `index` each tenant has statements of its own
         try:
             await self._prepare(connection)
         except BaseException:
@@ -106,8 +107,8 @@ def mapped_errors(doing: str) -> Iterator[None]:
         raise Rejected(f"pgvector: {doing}: the text is not Unicode: {error}") from error
 
 
-def make_dsn(settings: Settings, connect: Connect) -> str:
-    """The endpoint with what it must not carry itself; never to be shown."""
+def make_dsn(settings: Settings, connect: Connect, role: Mapping[str, Secret]) -> str:
+    """The endpoint with what it must not carry itself, as this role; never to be shown."""
     try:
         parts: dict[str, Any] = conninfo.conninfo_to_dict(settings.endpoint)
     except psycopg.ProgrammingError:
@@ -115,7 +116,7 @@ def make_dsn(settings: Settings, connect: Connect) -> str:
             "pgvector: endpoint: this is no address of PostgreSQL; "
             "write postgresql://host:port/database"
         ) from None
-    secrets = {name: secret.reveal() for name, secret in settings.secrets.items()}
+    secrets = {name: role[name].reveal() for name in ("user", "password") if name in role}
     own = {
         "application_name": "retrieverbench",
         "connect_timeout": connect.connect_timeout,
@@ -145,6 +146,8 @@ def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
         return TimedOut, ""
     if state.startswith("28") or state == "42501" or _AUTHENTICATION.search(str(error)):
         return Refused, "; check the secrets user and password, and the role's rights"
+    if state == "25006":
+        return Rejected, "; an attached table is only read"
     if state == "42P06":
         return Rejected, "; choose another place, or drop this schema if nobody needs it"
     if state.startswith("0A"):

@@ -3,7 +3,7 @@
 from psycopg.sql import SQL, Composed
 
 from retrieverbench.model import TenantId
-from retrieverbench_adapters.pgvector import Pgvector, statements
+from retrieverbench_adapters.pgvector import Pgvector, table
 
 
 def tenant_predicate(tenant: TenantId) -> tuple[Composed, dict[str, object]]:

@@ -1,4 +1,4 @@
-"""A server with pgvector for each file of this folder."""
+"""A server with pgvector for all files of this folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from retrieverbench.engines import Started, pgvector
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def server() -> AsyncIterator[Started]:
     async with pgvector.start({}) as started:
         yield started

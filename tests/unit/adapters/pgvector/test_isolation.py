@@ -21,13 +21,16 @@ from pgvector_support import (
     needs_server,
     uids,
 )
+from retrieverbench.adapter import Settings
 from retrieverbench.engines import Started
 from retrieverbench.errors import TenantError
 from retrieverbench.model import MODES, Chunk, Layout, TenantId
-from retrieverbench_adapters.pgvector.statements import search_condition
+from retrieverbench_adapters.pgvector import Options
+from retrieverbench_adapters.pgvector.table import own_table, search_condition
 
 pytestmark = [pytest.mark.anyio, needs_server]
 
+LAYOUTS: tuple[Layout, ...] = ("filter", "partition", "index", "rls")
 HOSTILE = [
     "acme' OR '1'='1", "'; DROP SCHEMA rb_hostile CASCADE; --", "' UNION SELECT uid FROM chunks --",
     "%", "_cme", "acm_", "acme\\", "O'Neil", "acme') or (true", "acme,globex", "acme globex", "''",
@@ -49,7 +52,7 @@ def unchecked(value: object) -> TenantId:
     return tenant
 
 
-@pytest.mark.parametrize("layout", ["filter", "partition"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 async def test_twins_of_another_tenant_never_show(server: Started, layout: Layout) -> None:
     chunks = [*make_chunks(ACME, 40), *make_chunks(GLOBEX, 40)]
     async with loaded(server, chunks, layout=layout) as adapter:
@@ -61,12 +64,17 @@ async def test_twins_of_another_tenant_never_show(server: Started, layout: Layou
             assert not (await adapter.search(make_query(TenantId("nobody"), mode))).hits
         description = await adapter.describe()
         assert description.chunks == {"acme": 40, "globex": 40}
-        assert description.settings["partitions"] == (2 if layout == "partition" else 0)
+        has_tables = layout in {"partition", "index"}
+        assert description.settings["partitions"] == (2 if has_tables else 0)
+        assert not description.weaknesses
 
 
-async def test_hostile_tenants_see_nothing_and_hostile_words_are_words(server: Started) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_hostile_tenants_see_nothing_and_hostile_words_are_words(
+    server: Started, layout: Layout
+) -> None:
     chunks = [*make_chunks(ACME, 10), *make_chunks(GLOBEX, 10)]
-    async with loaded(server, chunks, place="rb_hostile") as adapter:
+    async with loaded(server, chunks, place="rb_hostile", layout=layout) as adapter:
         for text in HOSTILE:
             for mode in MODES:
                 foreign = await adapter.search(make_query(unchecked(text), mode))
@@ -83,7 +91,7 @@ async def test_hostile_tenants_see_nothing_and_hostile_words_are_words(server: S
 async def test_hostile_names_are_ordinary_owners(server: Started) -> None:
     owners = [unchecked(text) for text in HOSTILE if text.isprintable()]
     chunks = [make_chunks(owner, 1)[0] for owner in owners]
-    for layout in ("filter", "partition"):
+    for layout in LAYOUTS:
         async with loaded(server, chunks, layout=layout) as adapter:
             for chunk in chunks:
                 response = await adapter.search(make_query(chunk.tenant))
@@ -99,7 +107,7 @@ async def test_what_names_no_tenant_is_refused_before_any_request(
     async with loaded(server, make_chunks(ACME, 3)) as adapter:
         with monkeypatch.context() as without_connections:
             without_connections.setattr(adapter, "_searchers", None)
-            without_connections.setattr(adapter, "_loader", None)
+            without_connections.setattr(adapter._own, "_held", None)
             for mode in MODES:
                 with pytest.raises(TenantError):
                     await adapter.search(make_query(unchecked(value), mode))
@@ -110,10 +118,13 @@ async def test_what_names_no_tenant_is_refused_before_any_request(
 
 
 def test_the_tenant_is_bound_and_outside_of_the_users_conditions() -> None:
-    condition, parameters = search_condition(make_query(ACME, where={"a": 1, "b": "x"}))
+    table = own_table(Settings("", "rb_test", frozenset(MODES), dimension=DIMENSION), Options())
+    query = make_query(ACME, where={"a": 1, "b": "x"})
+    condition, parameters = search_condition(table, query)
     assert condition.as_string() == (
-        "tenant = %(tenant)s::text AND metadata -> %(key0)s::text = %(value0)s::jsonb"
-        " AND metadata -> %(key1)s::text = %(value1)s::jsonb"
+        '"t"."tenant" = %(tenant)s::text'
+        ' AND ("t"."metadata" -> %(key0)s::text = %(value0)s::jsonb)'
+        ' AND ("t"."metadata" -> %(key1)s::text = %(value1)s::jsonb)'
     )
     assert parameters == {
         "tenant": "acme", "key0": "a", "value0": "1", "key1": "b", "value1": '"x"'

@@ -25,7 +25,7 @@ from retrieverbench.adapter import Writable
 from retrieverbench.engines import Started
 from retrieverbench.errors import Rejected, Unavailable
 from retrieverbench_adapters.pgvector import Pgvector
-from retrieverbench_adapters.pgvector.statements import schema_name
+from retrieverbench_adapters.pgvector.table import schema_name
 
 pytestmark = [pytest.mark.anyio, needs_server]
 

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.anyio, needs_server]
     ("changes", "message"),
     [
         ({"place": "public"}, "place: 'public' does not begin with 'rb_'"),
-        ({"layout": "rls"}, "layout: 'rls' is not there"),
+        ({"layout": "cluster"}, "layout: 'cluster' is not there"),
         ({"dimension": 0}, "dimension: 0 with a mode that needs vectors"),
         ({"secrets": {"api_key": Secret("x")}}, "'api_key' is unknown"),
         ({"endpoint": "host:5432 password=open-sesame"}, "endpoint: this is no address"),
@@ -74,13 +74,14 @@ async def test_every_option_sent_is_read_back(server: Started) -> None:
         "connect": {"connect_timeout": 5, "settle_timeout": 60},
         "place": {
             "index": "hnsw", "m": 5, "ef_construction": 33, "text_search_config": "german",
-            "maintenance_work_mem": "77MB",
+            "maintenance_work_mem": "77MB", "metric": "l2", "quantization": "halfvec",
         },
         "search": {
             "exact": False, "ef_search": 77, "iterative_scan": "relaxed_order",
             "max_scan_tuples": 12345, "scan_mem_multiplier": 2.5, "work_mem": "33MB",
             "plan_cache_mode": "auto", "ranking": "ts_rank", "normalization": 1, "rrf_k": 9,
-            "depth": 50,
+            "depth": 50, "probes": 7, "oversampling": 3, "dense_weight": 2.0,
+            "lexical_weight": 0.5, "tenant_setting": "app.owner",
         },
     }  # fmt: skip
     assert options["place"].keys() == Options().place.__dataclass_fields__.keys()
@@ -88,7 +89,7 @@ async def test_every_option_sent_is_read_back(server: Started) -> None:
     chunks = make_chunks(ACME, 10)
     async with loaded(server, chunks, options=options, concurrency=3) as adapter:
         before = await adapter.describe()
-        told = {name.removeprefix("hnsw."): str(value) for name, value in before.settings.items()}
+        told = {name.rpartition(".")[2]: str(value) for name, value in before.settings.items()}
         for name, value in {**options["place"], **options["search"]}.items():
             assert told[name] == str(value), name
         assert before.properties == {"approximate"}

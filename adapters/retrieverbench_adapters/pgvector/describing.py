@@ -1,0 +1,118 @@
+"""What is really there, read back from the server on the connections that search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import chain
+
+import psycopg
+
+from retrieverbench.adapter import Description, Settings
+from retrieverbench_adapters.pgvector.catalog import Catalog, Index
+from retrieverbench_adapters.pgvector.options import Metric, Options, Quantization, Search
+from retrieverbench_adapters.pgvector.weaknesses import Usable, weaknesses
+
+IN_STATEMENT = (
+    "exact", "oversampling", "ranking", "normalization", "rrf_k", "dense_weight",
+    "lexical_weight", "depth", "tenant_setting",
+)  # fmt: skip
+_QUANTIZATIONS: Mapping[str, Quantization] = {"bit": "binary", "halfvec": "halfvec"}
+_METRICS: Mapping[str, Metric] = {"cosine": "cosine", "ip": "inner_product", "l2": "l2"}
+
+
+def server_settings(search: Search, *, vectors: bool) -> dict[str, str]:
+    """What every searching connection is told, by the server's own names."""
+    common = {"work_mem": search.work_mem, "plan_cache_mode": search.plan_cache_mode}
+    if not vectors:
+        return common
+    return {
+        "hnsw.ef_search": str(search.ef_search),
+        "hnsw.iterative_scan": search.iterative_scan,
+        "hnsw.max_scan_tuples": str(search.max_scan_tuples),
+        "hnsw.scan_mem_multiplier": f"{search.scan_mem_multiplier:g}",
+        "ivfflat.probes": str(search.probes),
+        "ivfflat.iterative_scan": "off" if search.iterative_scan == "off" else "relaxed_order",
+        **common,
+    }
+
+
+def describe(
+    found: Catalog,
+    settings: Settings,
+    options: Options,
+    *,
+    tenant: str,
+    vector: str,
+    told: Mapping[str, str],
+    chunks: Mapping[str, int] | None,
+    usable: Usable,
+) -> Description:
+    """`tenant` and `vector` are columns; `told` are settings read back from connections.
+
+    `chunks` is None where the rows of each tenant could not be counted.
+    """
+    sent = asdict(options.search)
+    exact = options.search.exact or found.vector_index is None
+    unchecked = [f"{', '.join(IN_STATEMENT)}: written into each statement, not kept"]
+    if chunks is None:
+        unchecked.append("rows per tenant: this role may not see or could not count them in time")
+    if settings.attached and vector and not found.columns[vector].size:
+        unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
+    return Description(
+        server="PostgreSQL with pgvector" if found.extension else "PostgreSQL",
+        server_version=f"{found.server}, pgvector {found.extension or 'absent'}",
+        client="psycopg",
+        client_version=f"{psycopg.__version__}, pgvector {version('pgvector')}",
+        settings={
+            **_of_table(found, tenant, vector),
+            **told,
+            **{name: sent[name] for name in IN_STATEMENT},
+            "layout": settings.layout,
+        },
+        chunks=chunks or {},
+        properties=frozenset() if exact else frozenset({"approximate"}),
+        unchecked=tuple(unchecked),
+        weaknesses=tuple(weaknesses(found, settings.layout, tenant, options, usable)),
+    )
+
+
+def _of_table(found: Catalog, tenant: str, vector: str) -> dict[str, object]:
+    index = found.vector_index
+    return {
+        "fsync": found.fsync,
+        "role_skips_row_security": found.superuser or found.bypasses,
+        "row_security": _row_security(found),
+        "policies": {policy.name: policy.condition for policy in found.policies},
+        "tenant_column": str(found.columns[tenant]),
+        "vector_column": found.columns[vector].type if vector in found.columns else None,
+        "text_search_config": found.config,
+        "partitions": found.partitions,
+        "partition_key": found.partition_key,
+        "indexes": ", ".join(sorted({each.method for each in found.indexes})),
+        "index_definitions": [
+            each.definition.replace(f" {found.schema}.", " ") for each in found.indexes
+        ],
+        "index": index.method if index else "none",
+        **(_of_index(index) if index else {}),
+    }
+
+
+def _row_security(found: Catalog) -> str:
+    if not found.secured:
+        return "off"
+    return "forced" if found.forced else "on"
+
+
+def _of_index(index: Index) -> dict[str, object]:
+    """How the index was made, by its operator class and its storage parameters."""
+    words = list(chain.from_iterable(name.split("_") for name in index.classes))
+    quantized = (kind for word, kind in _QUANTIZATIONS.items() if word in words)
+    metric = (name for word, name in _METRICS.items() if word in words)
+    quantization = next(quantized, "none")
+    return {
+        "quantization": quantization,
+        "metric": "cosine" if quantization == "binary" else next(metric, "unknown"),
+        **{name: int(value) for name, value in index.options.items()},
+    }

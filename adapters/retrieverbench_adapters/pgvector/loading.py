@@ -1,0 +1,200 @@
+"""A place of our own, on the connection that makes, fills and removes it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pgvector.psycopg import register_vector_async
+from psycopg.sql import SQL, Composed, Identifier
+
+from retrieverbench.adapter import Leg, Secret, Settings
+from retrieverbench.model import Chunk, TenantId
+from retrieverbench_adapters.pgvector import own_place
+from retrieverbench_adapters.pgvector.connections import (
+    Connection,
+    HeldConnections,
+    deadline,
+    make_dsn,
+    mapped_errors,
+    set_for_session,
+)
+from retrieverbench_adapters.pgvector.options import Options
+from retrieverbench_adapters.pgvector.requests import Sender, shown_condition
+from retrieverbench_adapters.pgvector.table import (
+    Parameters,
+    Table,
+    checked_tenant,
+    own_table,
+    partition_name,
+    role_name,
+    schema_name,
+    tenant_predicate,
+)
+
+_HAS_EXTENSION = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
+_READ_MEMORY = "SELECT current_setting('maintenance_work_mem')"
+
+
+class OwnPlace:
+    """A schema with one table of chunks, or one for each tenant, and perhaps a role.
+
+    `role` are the credentials that searches use. `tables` are those of single tenants, by
+    the tenant's value; they are filled where the layout has them.
+    """
+
+    def __init__(self, settings: Settings, options: Options, sender: Sender) -> None:
+        self.role: Mapping[str, Secret] = settings.secrets
+        self.tables: dict[str, Table] = {}
+        self._settings, self._options, self._sender = settings, options, sender
+        self._name = schema_name(settings.place)
+        self._schema = Identifier(self._name)
+        # Row security does not bind the loading role: it keeps to one tenant by condition.
+        self._written = replace(own_table(settings, options), boundary="query", barrier="")
+        self._made, self._made_role = False, False
+        dsn = make_dsn(settings, options.connect, settings.secrets)
+        self._held = HeldConnections(dsn, self._prepare, settings.timeout)
+
+    async def make(self) -> None:
+        """Connect and make the schema, which must not exist."""
+        await self._held.fill(1)
+        settings = self._settings
+        statements = own_place.place_statements(self._schema, settings, self._options.place)
+        async with self._held.take() as connection, connection.transaction():
+            await self._execute_all(connection, "open", statements)
+            if settings.layout == "rls":
+                await self._secure(connection)
+        self._made = True
+
+    def tables_of_one_tenant(self) -> list[str]:
+        """Their names in the schema."""
+        return [partition_name(tenant) for tenant in self.tables]
+
+    async def put(self, chunks: Sequence[Chunk]) -> None:
+        """Binary COPY into the table aside; all of them or none."""
+        dimension = self._settings.dimension
+        for chunk in chunks:
+            checked_tenant(chunk.tenant)
+        copy_in = own_place.copy_statement(self._schema, dimension)
+        shown = {"uids": [chunk.uid for chunk in chunks]} if self._sender.recorder else None
+        async with (
+            self._held.take() as connection,
+            self._sender.recorded(connection, "put", copy_in.as_string(), shown),
+            connection.cursor() as cursor,
+            cursor.copy(copy_in) as copy,
+        ):
+            for chunk in chunks:
+                await copy.write_row(own_place.copy_row(chunk, with_vector=dimension > 0))
+
+    async def settle(self) -> None:
+        """Merge what was put, the latest of each uid; build the indexes; gather statistics."""
+        settings = self._settings
+        async with self._held.take() as connection:
+            async with connection.transaction():
+                if own_place.has_partitions(settings):
+                    await self._make_tables(connection)
+                merge = own_place.merge_statements(self._schema, settings)
+                await self._execute_all(connection, "settle", merge)
+            build = own_place.index_statements(self._schema, settings, self._options)
+            await self._execute_all(connection, "settle", build)
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Remove the tenant's own among these, whether settled or not."""
+        condition, bound = tenant_predicate(self._written, tenant)
+        statements = own_place.delete_statements(self._schema, condition)
+        await self._write("delete", statements, condition, bound | {"uids": list(uids)})
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Give a chunk of `source` to `target`, whether settled or not."""
+        condition, bound = tenant_predicate(self._written, source)
+        bound |= {"uid": uid, "target": checked_tenant(target)}
+        if own_place.has_partitions(self._settings):
+            async with self._held.take() as connection:
+                await self._make_table(connection, checked_tenant(target))
+        statements = own_place.move_statements(self._schema, condition)
+        await self._write("move", statements, condition, bound)
+
+    async def count(self) -> dict[str, int]:
+        """Rows per tenant, by the tenant column."""
+        count = SQL("SELECT tenant, count(*) FROM {}.chunks GROUP BY tenant").format(self._schema)
+        async with self._held.take() as connection:
+            return dict(await self._sender.execute(connection, "describe", count))
+
+    async def build_memory(self) -> str:
+        """`maintenance_work_mem` as the connection has it that builds the indexes."""
+        async with self._held.take() as connection:
+            rows = await self._sender.execute(connection, "describe", _READ_MEMORY)
+        return str(rows[0][0])
+
+    async def close(self) -> None:
+        """Drop what was made, and close the connection."""
+        try:
+            if self._made:
+                role = Identifier(role_name(self._settings.place)) if self._made_role else None
+                drop = own_place.drop_statements(self._schema, role)
+                with mapped_errors(f"close: schema {self._name!r} may be left"):
+                    async with self._held.take() as connection, connection.transaction():
+                        await self._execute_all(connection, "close", drop)
+        finally:
+            self._made = False
+            await self._held.close()
+
+    async def _secure(self, connection: Connection) -> None:
+        """Row security for the role that the user named, or for one that is made here."""
+        given = self._settings.secrets
+        if "search_user" in given:
+            role = Identifier(given["search_user"].reveal())
+            self.role = {"user": given["search_user"], "password": given["search_password"]}
+        else:
+            role = await self._make_role(connection)
+        setting = self._options.search.tenant_setting
+        statements = own_place.security_statements(self._schema, role, setting)
+        await self._execute_all(connection, "open", statements)
+
+    async def _make_role(self, connection: Connection) -> Identifier:
+        name, password = role_name(self._settings.place), secrets.token_urlsafe(24)
+        # The password itself never reaches the server, where its log could keep it.
+        verifier = connection.pgconn.encrypt_password(
+            password.encode(), name.encode(), b"scram-sha-256"
+        ).decode()
+        create = own_place.create_role(Identifier(name), verifier)
+        shown = own_place.create_role(Identifier(name), "***").as_string()
+        await self._sender.execute(connection, "open", create, shown=shown)
+        self.role = {"user": Secret(name), "password": Secret(password)}
+        self._made_role = True
+        return Identifier(name)
+
+    async def _make_tables(self, connection: Connection) -> None:
+        tenants = SQL("SELECT DISTINCT tenant FROM {}.incoming").format(self._schema)
+        for (tenant,) in await self._sender.execute(connection, "settle", tenants):
+            await self._make_table(connection, tenant)
+
+    async def _make_table(self, connection: Connection, tenant: str) -> None:
+        create = own_place.partition_statement(self._schema, tenant)
+        await self._sender.execute(connection, "settle", create)
+        self.tables[tenant] = own_table(self._settings, self._options, tenant)
+
+    async def _write(
+        self, operation: str, statements: Sequence[Composed], condition: Composed, bound: Parameters
+    ) -> None:
+        kept = shown_condition(self._written, condition.as_string(), bound, None)
+        async with self._held.take() as connection, connection.transaction():
+            for statement in statements:
+                await self._sender.execute(
+                    connection, operation, statement, bound, legs=[Leg(operation, kept)]
+                )
+
+    async def _execute_all(
+        self, connection: Connection, operation: str, statements: Sequence[Composed]
+    ) -> None:
+        for statement in statements:
+            await self._sender.execute(connection, operation, statement)
+
+    async def _prepare(self, connection: Connection) -> None:
+        limit = self._options.connect.settle_timeout
+        memory = self._options.place.maintenance_work_mem
+        await set_for_session(connection, {"maintenance_work_mem": memory, **deadline(limit)})
+        if not await self._sender.execute(connection, "open", _HAS_EXTENSION):
+            await self._sender.execute(connection, "open", own_place.CREATE_EXTENSION)
+        await register_vector_async(connection)

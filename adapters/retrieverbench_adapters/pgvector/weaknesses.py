@@ -1,0 +1,91 @@
+"""What makes the isolation or the figures worth less than the layout promises. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from retrieverbench.model import Layout
+from retrieverbench_adapters.pgvector.catalog import Catalog
+from retrieverbench_adapters.pgvector.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """Indexes that the planner can use at all, by its own word; "" for none, None unasked."""
+
+    tenant: str | None = None
+    words: str | None = None
+    vector: str | None = None
+
+
+def weaknesses(
+    found: Catalog, layout: Layout, tenant: str, options: Options, usable: Usable
+) -> Iterator[str]:
+    """One line each, with a remedy. `tenant` is the column that holds the owner."""
+    column = found.columns[tenant]
+    if not column.exact:
+        yield (
+            f"tenant column {tenant!r} is {column}, where different texts are equal; "
+            "use text with a deterministic collation, or uuid"
+        )
+    if found.kind == "v" and not found.invoker:
+        yield (
+            f"{found.name} is a view that reads with its owner's rights, past row-level security; "
+            f"ALTER VIEW {found.name} SET (security_invoker = true)"
+        )
+    if layout == "rls":
+        yield from _of_row_security(found, options.search.tenant_setting)
+    if usable.tenant == "" and tenant not in (found.partition_key or ""):
+        yield (
+            f"no index answers a condition on {tenant!r}: each question reads the whole table or "
+            f"walks the whole graph; CREATE INDEX ON {found.name} ({tenant})"
+        )
+    if usable.words == "":
+        yield (
+            f"no index answers lexical search under configuration "
+            f"{options.place.text_search_config!r}: each question reads every row of its tenant; "
+            f"CREATE INDEX ON {found.name} USING gin over the same expression"
+        )
+    if usable.vector == "" and not options.search.exact:
+        yield (
+            f"no approximate index answers {options.place.metric!r}: dense search is exact and "
+            "reads every row of its tenant; create an HNSW index, or state search.exact = true"
+        )
+    yield from _of_scans(found, layout, options)
+
+
+def _of_row_security(found: Catalog, setting: str) -> Iterator[str]:
+    role = f"role {found.role!r}"
+    if found.superuser or found.bypasses:
+        word = "a superuser" if found.superuser else "BYPASSRLS"
+        yield f"{role} is {word}, so row-level security does not bind it; search with another role"
+    if not found.secured:
+        yield (
+            f"row-level security is not enabled on {found.name}, so every tenant reads everything; "
+            f"ALTER TABLE {found.name} ENABLE ROW LEVEL SECURITY"
+        )
+        return
+    if found.owner and not found.forced and not found.superuser:
+        yield (
+            f"{role} owns {found.name}, so row-level security does not bind it; "
+            f"ALTER TABLE {found.name} FORCE ROW LEVEL SECURITY"
+        )
+    permissive = [policy for policy in found.policies if policy.permissive]
+    for policy in permissive:
+        if setting not in policy.condition:
+            yield (
+                f"policy {policy.name!r} lets {role} read rows whatever {setting} is: "
+                f"{policy.condition:.120}; drop it, or name its variable by search.tenant_setting"
+            )
+
+
+def _of_scans(found: Catalog, layout: Layout, options: Options) -> Iterator[str]:
+    index = found.vector_index
+    if index is None or options.search.exact or layout not in {"filter", "rls"}:
+        return
+    if options.search.iterative_scan == "off":
+        yield (
+            f"index {index.name!r} is scanned once and the tenant's condition applied after it, so "
+            "small tenants get short answers; set search.iterative_scan, or use layout partition"
+        )
