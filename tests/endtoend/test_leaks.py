@@ -21,10 +21,17 @@ NAMES = sorted(
 )
 
 
-def entry(name: str, adapter: str) -> str:
+LAYOUTS = {"pgvector": ("filter", "partition", "index", "rls")}
+"""Layouts whose own barrier a mutant drops, where there are more than `filter`."""
+
+
+def entry(name: str, adapter: str, layout: str = "filter") -> str:
     """A [[targets]] entry on the adapter's engine, where it has one."""
     engine = f'engine = "{name}"' if name in engine_names() else ""
-    return f'adapter = "{adapter}"\nname = "{name}"\nrequired = true\n{engine}'
+    named = name if layout == "filter" else f"{name}_{layout}"
+    return (
+        f'adapter = "{adapter}"\nname = "{named}"\nlayout = "{layout}"\nrequired = true\n{engine}'
+    )
 
 
 def need_engine(name: str) -> None:
@@ -54,11 +61,15 @@ def test_clean_adapters_pass(bench: Bench) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_dropped_filter_is_exit_4(bench: Bench, name: str) -> None:
     need_engine(name)
-    suite = bench.suite(entry(name, f"{MUTANTS / name}.py:Leaky"))
+    leaky = f"{MUTANTS / name}.py:Leaky"
+    layouts = LAYOUTS.get(name, ("filter",))
+    suite = bench.suite(*(entry(name, leaky, layout) for layout in layouts))
     done = bench.run("run", suite)
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4)" in done.stdout
-    for target in bench.artifact()["targets"]:
+    targets = bench.artifact()["targets"]
+    assert {target["target"]["layout"] for target in targets} == set(layouts)
+    for target in targets:
         seen = {finding["seen_in"] for finding in target["leaks"]["findings"]}
         assert target["leaks"]["proof"] == "leak", target["target"]
         assert seen == {"quality", "timed", "canary"}, target["target"]

@@ -7,7 +7,7 @@ planner, with `EXPLAIN` in a transaction that ends there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -20,6 +20,7 @@ from retrieverbench.options import nearest
 from retrieverbench_adapters.pgvector.catalog import EXACT_KINDS, Catalog, Column, read_catalog
 from retrieverbench_adapters.pgvector.connections import Connection
 from retrieverbench_adapters.pgvector.options import Options
+from retrieverbench_adapters.pgvector.plans import nodes
 from retrieverbench_adapters.pgvector.requests import Sender
 from retrieverbench_adapters.pgvector.statements import OPERATORS, index_order
 from retrieverbench_adapters.pgvector.table import (
@@ -208,14 +209,16 @@ async def _usable(sender: Sender, connection: Connection, table: Table, options:
     async with connection.transaction(force_rollback=True):
         for name in ("enable_seqscan", "enable_sort"):
             await sender.execute(connection, "attach", "SELECT set_config(%s, 'off', true)", [name])
-        usable["tenant"] = await _index_of(sender, connection, by_tenant)
+        usable["tenant"] = await _index_of(sender, connection, by_tenant, "Index Cond", "=")
         if table.body is not None:
             by_words = SQL("{} WHERE {} @@ 'a'::tsquery").format(rows, table.body)
-            usable["words"] = await _index_of(sender, connection, by_words)
+            usable["words"] = await _index_of(sender, connection, by_words, "Index Cond", "@@")
         if table.vector is not None:
             by_vector = SQL("{} ORDER BY {} LIMIT 1").format(rows, index_order(table, options))
             ones = np.ones(table.dimension, dtype=np.float32)
-            usable["vector"] = await _index_of(sender, connection, by_vector, {"vector": ones})
+            usable["vector"] = await _index_of(
+                sender, connection, by_vector, "Order By", "", {"vector": ones}
+            )
     return Usable(**usable)
 
 
@@ -223,18 +226,17 @@ async def _index_of(
     sender: Sender,
     connection: Connection,
     question: Composed,
+    part: str,
+    operator: str,
     parameters: Parameters | None = None,
 ) -> str:
+    """The index that answers `operator` in this part of a plan's node; "" if none does."""
     explain = SQL("EXPLAIN (FORMAT JSON) {}").format(question)
     rows = await sender.execute(connection, "attach", explain, parameters)
-    return next(_indexes(rows[0][0][0]["Plan"]), "")
-
-
-def _indexes(node: Mapping[str, object]) -> Iterator[str]:
-    if "Index Name" in node:
-        yield str(node["Index Name"])
-    for inner in cast("Sequence[Mapping[str, object]]", node.get("Plans", ())):
-        yield from _indexes(inner)
+    for node in nodes(rows[0][0][0]["Plan"]):
+        if "Index Name" in node and operator in str(node.get(part, "")) and part in node:
+            return str(node["Index Name"])
+    return ""
 
 
 def _check_index(found: Catalog, attached: Attached, options: Options, usable: Usable) -> None:

@@ -36,7 +36,7 @@ def read_plan(
 
     `tenant` is the owner's column; `tables` are those that hold one tenant alone.
     """
-    scans = [node for node in _nodes(root) if "Relation Name" in node]
+    scans = [node for node in nodes(root) if "Relation Name" in node]
     times = {_filtered(node, tenant, iterative=iterative, tables=tables) for node in scans}
     approximate = [node["Index Name"] for node in scans if "Order By" in node]
     return Plan(
@@ -51,8 +51,8 @@ def _filtered(scan: Node, tenant: str, *, iterative: bool, tables: Sequence[str]
     if scan["Relation Name"] in tables:
         return "before"
     name = re.compile(rf'(?<![\w"]){re.escape(tenant)}(?!\w)|"{re.escape(tenant)}"')
-    nodes = [scan, *(node for node in _nodes(scan) if "Relation Name" not in node)]
-    conditions = (str(node.get(key, "")) for node in nodes for key in _CONDITIONS)
+    parts = [scan, *(node for node in nodes(scan) if "Relation Name" not in node)]
+    conditions = (str(node.get(key, "")) for node in parts for key in _CONDITIONS)
     if not any(name.search(_LITERAL.sub("", condition)) for condition in conditions):
         return "never"
     if "Order By" in scan:
@@ -60,10 +60,11 @@ def _filtered(scan: Node, tenant: str, *, iterative: bool, tables: Sequence[str]
     return "before"
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def nodes(node: Node) -> Iterator[Node]:
+    """The node and all below it, from the top."""
     yield node
     for inner in node.get("Plans", ()):
-        yield from _nodes(inner)
+        yield from nodes(inner)
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:

@@ -42,10 +42,15 @@ def weaknesses(
             f"walks the whole graph; CREATE INDEX ON {found.name} ({tenant})"
         )
     if usable.words == "":
+        remedy = (
+            "@@ is not leakproof, so under a policy no index may; use layout filter or partition"
+            if layout == "rls"
+            else f"CREATE INDEX ON {found.name} USING gin over the same expression"
+        )
         yield (
             f"no index answers lexical search under configuration "
             f"{options.place.text_search_config!r}: each question reads every row of its tenant; "
-            f"CREATE INDEX ON {found.name} USING gin over the same expression"
+            f"{remedy}"
         )
     if usable.vector == "" and not options.search.exact:
         yield (

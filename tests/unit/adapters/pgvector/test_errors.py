@@ -128,7 +128,8 @@ async def test_a_server_without_the_extension_says_so(monkeypatch: pytest.Monkey
     async with pgvector.start({}) as server:
         await ask(server, "DROP EXTENSION vector")
         monkeypatch.setattr(
-            "retrieverbench_adapters.pgvector.own_place.CREATE_EXTENSION", "CREATE EXTENSION vectorr"
+            "retrieverbench_adapters.pgvector.own_place.CREATE_EXTENSION",
+            "CREATE EXTENSION vectorr",
         )
         with pytest.raises(Unsupported, match='extension "vectorr" is not available'):
             await Pgvector.open(settings_for(server))
