@@ -73,3 +73,14 @@ def test_dropped_filter_is_exit_4(bench: Bench, name: str) -> None:
         seen = {finding["seen_in"] for finding in target["leaks"]["findings"]}
         assert target["leaks"]["proof"] == "leak", target["target"]
         assert seen == {"quality", "timed", "canary"}, target["target"]
+
+
+def test_a_service_that_leaks_by_itself_is_exit_4(bench: Bench) -> None:
+    """The adapter is right, its filter sent; the store does not obey it in one leg of hybrid."""
+    need_engine("azure_search")
+    broken = 'engine_options = { BROKEN_ON_PURPOSE = "text_leg_unfiltered" }'
+    done = bench.run("run", bench.suite(f"{entry('azure_search', 'azure_search')}\n{broken}"))
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "broken on purpose (text_leg_unfiltered)" in done.stdout
+    proofs = {t["target"]["mode"]: t["leaks"]["proof"] for t in bench.artifact()["targets"]}
+    assert proofs == {"dense": "clean", "lexical": "clean", "hybrid": "leak"}

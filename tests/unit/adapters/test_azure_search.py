@@ -573,7 +573,7 @@ async def test_settle_waits_for_every_chunk_and_not_for_the_last_alone() -> None
         await adapter.put([second])
         await adapter.settle()
         index = served.service.indexes["rb_test"]
-        index._options = StandInOptions(lag=0.5)
+        index.options = StandInOptions(lag=0.5)
         await adapter.put([first, second])
         await adapter.settle()
         assert len((await adapter.search(ask("dense"))).hits) == 2

@@ -21,6 +21,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from retrieverbench.adapter import Secret
+from retrieverbench.engines.azure_search.mutants import BREAKS
 from retrieverbench.engines.azure_search.store import Options
 from retrieverbench.engines.base import Started
 from retrieverbench.engines.processes import private_folder, running, wait_until_ready
@@ -84,10 +85,15 @@ async def start(options: Mapping[str, object]) -> AsyncIterator[Started]:
                     "pid": told["pid"],
                     "seconds_to_ready": round(seconds, 3),
                     "options": dict(options),
-                    "notes": list(NOTES),
+                    "notes": [*_broken(checked), *NOTES],
                 },
                 process=process,
             )
+
+
+def _broken(options: Options) -> list[str]:
+    mutant = options.BROKEN_ON_PURPOSE
+    return [] if mutant is None else [f"BROKEN ON PURPOSE: {mutant}: {BREAKS[mutant]}"]
 
 
 def _answers(ready: Path, certificate: str) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from retrieverbench.engines.azure_search.definition import Field
+from retrieverbench.engines.azure_search.mutants import Mutant, equality
 from retrieverbench.engines.azure_search.odata import (
     Call,
     Compare,
@@ -73,12 +74,16 @@ class _Scope:
     """What a name may stand for: fields outside, the range variable alone inside a lambda."""
 
     fields: Mapping[str, Field]
+    mutant: Mutant | None = None
     variable: str | None = None
 
 
-def compile_filter(text: str, fields: Mapping[str, Field]) -> Condition:
+def compile_filter(
+    text: str, fields: Mapping[str, Field], mutant: Mutant | None = None
+) -> Condition:
     """A filter as a function of a document; Refusal 400 for what the service refuses."""
-    return _boolean(parse_filter(text), _Scope(fields))
+    tree = parse_filter(text, flat=mutant == "or_precedence")
+    return _boolean(tree, _Scope(fields, mutant))
 
 
 def find_field(name: str, fields: Mapping[str, Field], parameter: str) -> Field:
@@ -172,7 +177,8 @@ def _comparison(node: Compare, scope: _Scope) -> Condition:
         raise _refuse("One side of a comparison must be a field, the other a constant.")
     read, field_type = _path(left, scope)
     _check_types(node, kind, field_type, right)
-    wanted, compare = right.value, _OPERATORS[kind]
+    wanted = right.value
+    compare = equality(scope.mutant) if kind == "eq" else _OPERATORS[kind]
     if kind in {"eq", "ne"}:
         return lambda document: compare(read(document), wanted)
 
@@ -211,11 +217,16 @@ def _search_in(arguments: tuple[Expression, ...], scope: _Scope) -> Condition:
     if kind != "Edm.String" or len(texts) != len(arguments) - 1:
         raise _refuse("search.in takes a field and constants of type Edm.String.")
     listed, delimiters = texts[0], (texts[1] if len(texts) == 2 else " ,")
+    if scope.mutant == "search_in_default_delimiters":
+        delimiters = " ,"
     for delimiter in delimiters[1:]:
         listed = listed.replace(delimiter, delimiters[0])
     pieces = listed.split(delimiters[0]) if delimiters else [listed]
     values = frozenset(piece for piece in pieces if piece)
-    return lambda document: read(document) in values
+    if scope.mutant is None:
+        return lambda document: read(document) in values
+    equal = equality(scope.mutant)
+    return lambda document: any(equal(read(document), value) for value in values)
 
 
 def _lambda(node: Lambda, scope: _Scope) -> Condition:
@@ -231,7 +242,7 @@ def _lambda(node: Lambda, scope: _Scope) -> Condition:
         return lambda document: bool(document.get(name))
     if field.element != "Edm.String":
         raise not_implemented(f"'{node.quantifier}' over {field.type}")
-    body = _boolean(node.body, _Scope(scope.fields, node.variable))
+    body = _boolean(node.body, _Scope(scope.fields, scope.mutant, node.variable))
     _check_lambda(node.body, node.quantifier, negated=False)
     quantify = any if node.quantifier == "any" else all
     return lambda document: quantify(body({"": item}) for item in document.get(name) or ())

@@ -99,17 +99,21 @@ class _Token:
     end: int
 
 
-def parse_filter(text: str, parameter: str = "$filter") -> Expression:
-    """The tree of a filter; Refusal 400 with the place of the first unexpected token."""
-    return _Parser(text, parameter).parse()
+def parse_filter(text: str, *, flat: bool = False) -> Expression:
+    """The tree of a filter; Refusal 400 with the place of the first unexpected token.
+
+    `flat` is wrong on purpose: `and` and `or` bind alike.
+    """
+    return _Parser(text, "$filter", flat=flat).parse()
 
 
 class _Parser:
     """Recursive descent over a list of tokens."""
 
-    def __init__(self, text: str, parameter: str) -> None:
+    def __init__(self, text: str, parameter: str, *, flat: bool) -> None:
         self._text = text
         self._parameter = parameter
+        self._flat = flat
         self._tokens = [
             _Token(str(m.lastgroup), str(m.group(str(m.lastgroup))), m.end())
             for m in _TOKEN.finditer(text.rstrip())
@@ -147,7 +151,7 @@ class _Parser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise invalid_expression("The filter is nested too deeply.", self._parameter)
-        expression = self._joined("or", self._both)
+        expression = self._from_left() if self._flat else self._joined("or", self._both)
         self._depth -= 1
         return expression
 
@@ -161,6 +165,16 @@ class _Parser:
         while self._take(operator):
             operands.append(operand())
         return operands[0] if len(operands) == 1 else Junction(operator, tuple(operands))
+
+    def _from_left(self) -> Expression:
+        expression = self._comparison()
+        while True:
+            if self._take("and"):
+                expression = Junction("and", (expression, self._comparison()))
+            elif self._take("or"):
+                expression = Junction("or", (expression, self._comparison()))
+            else:
+                return expression
 
     def _comparison(self) -> Expression:
         left = self._unary()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrieverbench.engines.azure_search.binding import Condition, compile_filter, find_field
+from retrieverbench.engines.azure_search.binding import compile_filter, find_field
 from retrieverbench.engines.azure_search.definition import Field
 from retrieverbench.engines.azure_search.matching import Scores, match_text
+from retrieverbench.engines.azure_search.mutants import Matches, matches
 from retrieverbench.engines.azure_search.replies import Refusal, invalid_expression
 from retrieverbench.engines.azure_search.request import SearchRequest, VectorQuery, parse_search
 from retrieverbench.engines.azure_search.scoring import float32, fuse, shortest
@@ -33,31 +35,75 @@ class _Ranked:
 def search(index: Index, raw: Any, url: str) -> dict[str, Any]:
     """The answer's body. `url` is where a continuation is posted to."""
     request = parse_search(raw, index.definition.fields)
-    condition = compile_filter(request.filter, index.definition.fields) if request.filter else None
+    if index.options.BROKEN_ON_PURPOSE != "cache_without_tenant":
+        return _answer(index, request, raw, url)
+    documents = index.documents()  # what is remembered does not outlive a write
+    question = json.dumps({**raw, "filter": None}, sort_keys=True)
+    if not documents or not _ranks(request):
+        return _answer(index, request, raw, url)
+    if question not in index.remembered:
+        index.remembered[question] = _answer(index, request, raw, url)
+    return index.remembered[question]
+
+
+def _answer(index: Index, request: SearchRequest, raw: Any, url: str) -> dict[str, Any]:
     documents = index.documents()
-    ranked = _rank(index, request, documents, condition)
+    show, found = _matches(index, request, documents)
     answer: dict[str, Any] = {}
     if request.count:
-        answer["@odata.count"] = len(ranked.numbers)
+        answer["@odata.count"] = found.counted
     if request.minimum_coverage is not None:
         answer["@search.coverage"] = 100.0
     if request.facets:
-        matches = [documents[number] for number in ranked.numbers]
-        answer["@search.facets"] = dict(_facet(f, matches, index) for f in request.facets)
-    size = min(request.top if request.top is not None else PAGE, MAX_PAGE)
-    page = ranked.numbers[request.skip : request.skip + size]
-    more = request.skip + size < len(ranked.numbers)
+        faceted = [documents[number] for number in found.faceted]
+        answer["@search.facets"] = dict(_facet(f, faceted, index) for f in request.facets)
+    size = _page_size(request)
+    page = found.hits[request.skip : request.skip + size]
+    more = request.skip + size < len(found.hits)
     continued = more and (request.top is None or request.top > MAX_PAGE)
     if continued:
         answer["@search.nextPageParameters"] = _next_page(raw, request, size)
     fields = _selected(index, request.select)
     answer["value"] = [
-        {"@search.score": ranked.show(ranked.scores[number]), **_shown(documents[number], fields)}
-        for number in page
+        {"@search.score": show(found.scores[n]), **_shown(documents[n], fields)} for n in page
     ]
     if continued:
         answer["@odata.nextLink"] = url
     return answer
+
+
+def _matches(
+    index: Index, request: SearchRequest, documents: Mapping[int, Document]
+) -> tuple[Callable[[float], float], Matches]:
+    """How scores are printed, and what the filter lets through."""
+    mutant, every = index.options.BROKEN_ON_PURPOSE, set(documents)
+    allowed = every
+    if request.filter:
+        condition = compile_filter(request.filter, index.definition.fields, mutant)
+        allowed = {number for number, d in documents.items() if d.fulfils(condition)}
+    if mutant is None:
+        ranked = _rank(index, request, documents, allowed, allowed)
+        counted = len(ranked.numbers)
+        return ranked.show, Matches(ranked.numbers, ranked.scores, counted, ranked.numbers)
+    show = _rank(index, request, documents, every, every).show
+
+    def rank(by_text: set[int], by_vector: set[int]) -> dict[int, float]:
+        ranked = _rank(index, request, documents, by_text, by_vector)
+        return {number: ranked.scores[number] for number in ranked.numbers}
+
+    hybrid = bool(request.vectors) and request.search is not None
+    top = request.skip + _page_size(request)
+    ranks = _ranks(request)
+    return show, matches(mutant, rank, allowed, every, hybrid=hybrid, ranks=ranks, top=top)
+
+
+def _ranks(request: SearchRequest) -> bool:
+    """Whether some documents are better matches than others."""
+    return bool(request.vectors) or request.search not in {None, "", "*"}
+
+
+def _page_size(request: SearchRequest) -> int:
+    return min(request.top if request.top is not None else PAGE, MAX_PAGE)
 
 
 def lookup(index: Index, key: str, select: str | None) -> dict[str, Any] | None:
@@ -72,21 +118,22 @@ def _rank(
     index: Index,
     request: SearchRequest,
     documents: Mapping[int, Document],
-    condition: Condition | None,
+    by_text: set[int],
+    by_vector: set[int],
 ) -> _Ranked:
-    allowed = {n for n, d in documents.items() if condition is None or condition(d.values)}
+    """The matches among what may be found by text and by vector; one set but in mutants."""
     lists: list[tuple[float, list[int]]] = []
     scores: Scores = {}
     if request.search is not None or not request.vectors:
         scores = _text_scores(index, request, documents)
-        scores = {n: float32(score) for n, score in scores.items() if n in allowed}
+        scores = {n: float32(score) for n, score in scores.items() if n in by_text}
         if not request.vectors:
             return _Ranked(_best_first(scores), scores, shortest)
         lists.append((1.0, _best_first(scores)[:MAX_TEXT_RECALL]))
     for query in request.vectors:
         for field in query.fields:
             scores = _vector_scores(index, query, field)
-            lists.append((query.weight, _nearest(index, request, query, scores, allowed)))
+            lists.append((query.weight, _nearest(index, request, query, scores, by_vector)))
     if len(lists) == 1:
         return _Ranked(lists[0][1], scores, shortest)
     fused = fuse(lists)

@@ -10,6 +10,7 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from retrieverbench.engines.azure_search.access import OWNER, READER
+from retrieverbench.engines.azure_search.mutants import HEADER
 from retrieverbench.engines.azure_search.replies import Call, Reply
 from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.errors import InputError
@@ -112,6 +114,8 @@ def _application(service: Service, token: str) -> Any:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    searching: list[str | None] = []  # the filters of searches under way, for one mutant
+
     async def application(scope: Any, receive: Any, send: Any) -> None:
         begin = time.perf_counter_ns()
         request = Request(scope, receive)
@@ -122,9 +126,13 @@ def _application(service: Service, token: str) -> Any:
             dict(request.headers),
             await request.body(),
         )
+        broken = service.options.BROKEN_ON_PURPOSE
+        if broken == "cross_talk":
+            call = await _mixed_up(call, searching)
         reply = await _reply(service, token, call)
         headers = {
             **_standard_headers(call),
+            **({HEADER: broken} if broken else {}),
             **reply.headers,
             "elapsed-time": str(round((time.perf_counter_ns() - begin) / 1e6)),
         }
@@ -135,7 +143,9 @@ def _application(service: Service, token: str) -> Any:
 
 async def _reply(service: Service, token: str, call: Call) -> Reply:
     if call.path == "/healthz":
-        body = json.dumps({"token": token, "fidelity": "stand-in"}).encode()
+        told = {"token": token, "fidelity": "stand-in"}
+        broken = service.options.BROKEN_ON_PURPOSE
+        body = json.dumps({**told, "broken_on_purpose": broken} if broken else told).encode()
         return Reply(200, body, {"Content-Type": "application/json"})
     fault = service.fault(call)
     if fault is not None:
@@ -143,6 +153,20 @@ async def _reply(service: Service, token: str, call: Call) -> Reply:
         if fault.status:
             return Reply(fault.status, fault.body.encode(), fault.headers)
     return service.answer(call)
+
+
+async def _mixed_up(call: Call, searching: list[str | None]) -> Call:
+    """A search with the filter of another one that is under way, if there is one."""
+    if not call.path.endswith(("/docs/search.post.search", "/docs/search")):
+        return call
+    body = json.loads(call.body)
+    own = body.get("filter")
+    searching.append(own)
+    await anyio.sleep(0.01)
+    others = [other for other in searching if other != own]
+    searching.remove(own)
+    body["filter"] = others[0] if others else own
+    return replace(call, body=json.dumps(body).encode())
 
 
 def _standard_headers(call: Call) -> dict[str, str]:

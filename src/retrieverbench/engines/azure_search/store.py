@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from retrieverbench.engines.azure_search.analysis import analyze
 from retrieverbench.engines.azure_search.definition import Definition, Field
+from retrieverbench.engines.azure_search.mutants import Mutant
 from retrieverbench.engines.azure_search.scoring import lossy_length
 
 Values = Mapping[str, Any]
@@ -25,6 +26,7 @@ class Options:
     `shard_map` says. `lag` is the time in seconds until a write is visible. `max_actions`
     and `max_body` (bytes) limit one request. `norms` is `byte315` (as recorded) or `exact`.
     `certificate` and `certificate_key` are files in PEM; with them it answers https only.
+    `BROKEN_ON_PURPOSE` makes it leak or lie in one way (`mutants.BREAKS`); never for figures.
     """
 
     shards: int = 3
@@ -35,16 +37,25 @@ class Options:
     norms: Literal["byte315", "exact"] = "byte315"
     certificate: str = ""
     certificate_key: str = ""
+    BROKEN_ON_PURPOSE: Mutant | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document. `number` grows with every write and breaks ties."""
+    """A stored document. `number` grows with every write and breaks ties.
+
+    `stale` are values before a merge that filters still see, in one mutant only.
+    """
 
     key: str
     number: int
     shard: int
     values: Values
+    stale: Values | None = None
+
+    def fulfils(self, condition: Callable[[Values], bool]) -> bool:
+        """Whether a filter lets it through."""
+        return condition(self.values) or (self.stale is not None and condition(self.stale))
 
 
 @dataclass(slots=True)
@@ -104,7 +115,8 @@ class Index:
         self.definition = definition
         self.etag = etag
         self.shards = [Shard() for _ in range(options.shards)]
-        self._options = options
+        self.options = options
+        self.remembered: dict[str, dict[str, Any]] = {}
         self._stored: dict[str, Document] = {}
         self._visible: dict[str, Document] = {}
         self._pending: deque[tuple[float, str, Document | None]] = deque()
@@ -116,16 +128,16 @@ class Index:
         document = self._stored.get(key)
         return None if document is None else document.values
 
-    def write(self, key: str, values: Values | None) -> None:
+    def write(self, key: str, values: Values | None, stale: Values | None = None) -> None:
         """Store a document, or delete it when `values` is None."""
         document = None
         if values is not None:
             self._written += 1
-            document = Document(key, self._written, self._shard_of(key), values)
+            document = Document(key, self._written, self._shard_of(key), values, stale)
             self._stored[key] = document
         else:
             self._stored.pop(key, None)
-        self._pending.append((time.monotonic() + self._options.lag, key, document))
+        self._pending.append((time.monotonic() + self.options.lag, key, document))
 
     def documents(self) -> dict[int, Document]:
         """The visible documents by number, in the order they were written."""
@@ -152,6 +164,7 @@ class Index:
             if document is not None:
                 self._show(document)
             self._vectors.clear()
+            self.remembered.clear()
 
     def vectors(self, name: str) -> Vectors:
         """The matrix of a vector field, made when first needed after a change."""
@@ -173,7 +186,7 @@ class Index:
         self.etag = etag
 
     def _shard_of(self, key: str) -> int:
-        mapped = self._options.shard_map.get(key)
+        mapped = self.options.shard_map.get(key)
         return zlib.crc32(key.encode()) % len(self.shards) if mapped is None else mapped
 
     def _show(self, document: Document) -> None:
@@ -182,7 +195,7 @@ class Index:
         shard.documents[document.number] = document
         for searchable in self._text_fields():
             postings = shard.postings.setdefault(searchable.name, Postings())
-            exact = self._options.norms == "exact"
+            exact = self.options.norms == "exact"
             postings.add(document.number, _tokens(searchable, document.values), exact=exact)
 
     def _hide(self, key: str) -> None:

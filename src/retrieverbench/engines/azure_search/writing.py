@@ -135,8 +135,10 @@ def _is_moment(text: str) -> bool:
 def _apply(index: Index, action: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Do one action; the item's result as the service writes it."""
     key = values[index.definition.key]
+    mutant = index.options.BROKEN_ON_PURPOSE
     if action == "delete":
-        index.write(key, None)
+        if mutant != "stale_delete":
+            index.write(key, None)
         return _item(key, 200)
     present = index.stored(key)
     if action == "merge" and present is None:
@@ -145,7 +147,8 @@ def _apply(index: Index, action: str, values: Mapping[str, Any]) -> dict[str, An
     if too_long is not None:
         return _item(key, 400, too_long)
     merged = {**present, **values} if present is not None and action != "upload" else values
-    index.write(key, {name: _stored(index, name, value) for name, value in merged.items()})
+    stale = present if mutant == "stale_move" and merged is not values else None
+    index.write(key, {name: _stored(index, name, value) for name, value in merged.items()}, stale)
     return _item(key, 201 if present is None else 200)
 
 
