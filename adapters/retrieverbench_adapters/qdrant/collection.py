@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from qdrant_client import models
 
 from retrieverbench.adapter import Settings
 from retrieverbench.errors import Rejected
+from retrieverbench_adapters.qdrant.fields import OWN, WHERE, Fields
 from retrieverbench_adapters.qdrant.options import Place
-from retrieverbench_adapters.qdrant.requests import DENSE, SPARSE, TENANT
+
+Information = Sequence[models.CollectionInfo]
 
 
-def check_schema(information: models.CollectionInfo, settings: Settings, options: Place) -> None:
+def check_schema(
+    information: models.CollectionInfo, name: str, settings: Settings, options: Place
+) -> None:
     """Raise Rejected when the collection that exists is not as we would make it."""
     found = _schema(information)
     wanted = {
         "vectors": dense_config(settings),
         "sparse_vectors": sparse_config(settings),
+        "sharding": "custom" if settings.layout == "partition" else "auto",
         "m": options.m,
+        "payload_m": options.payload_m,
         "ef_construct": options.ef_construct,
         "full_scan_threshold": options.full_scan_threshold,
         "indexing_threshold": options.indexing_threshold,
+        "quantization": options.quantization,
     }
     wrong = [f"{key} {found[key]!r:.120}" for key in wanted if found[key] != wanted[key]]
     if wrong:
         raise Rejected(
-            f"collection {settings.place!r} already exists with another schema: "
+            f"collection {name!r} already exists with another schema: "
             f"{', '.join(wrong)}; delete it or choose another place"
         )
-    check_tenant_index(information, settings.place)
+    check_tenant_index(information, name)
 
 
 def check_tenant_index(information: models.CollectionInfo, place: str) -> None:
     """Raise Rejected unless the tenant field has a keyword index that knows it is one."""
-    index = information.payload_schema.get(TENANT)
+    index = information.payload_schema.get(OWN.tenant)
     tenant = getattr(index.params if index else None, "is_tenant", None)
     if index is None or index.data_type != models.PayloadSchemaType.KEYWORD or not tenant:
         raise Rejected(
-            f"collection {place!r}: payload field {TENANT!r} has no keyword index with "
+            f"collection {place!r}: payload field {OWN.tenant!r} has no keyword index with "
             "is_tenant; delete the collection or choose another place"
         )
 
@@ -54,9 +62,9 @@ def is_settled(information: models.CollectionInfo) -> bool:
         return False
     schema = _schema(information)
     kinds = len(schema["vectors"]) + len(schema["sparse_vectors"])
-    if DENSE not in schema["vectors"] or not schema["indexing_threshold"]:
+    if OWN.dense not in schema["vectors"] or not schema["indexing_threshold"]:
         return True
-    bytes_each: int = 4 * schema["vectors"][DENSE].size
+    bytes_each: int = 4 * schema["vectors"][OWN.dense].size
     allowed: float = information.segments_count * schema["indexing_threshold"] * 1024 / bytes_each
     unindexed = _stored(information, kinds) - (information.indexed_vectors_count or 0)
     return unindexed <= kinds * allowed
@@ -67,58 +75,104 @@ def dense_config(settings: Settings) -> dict[str, models.VectorParams]:
     if not settings.modes & {"dense", "hybrid"}:
         return {}
     params = models.VectorParams(size=settings.dimension, distance=models.Distance.COSINE)
-    return {DENSE: params}
+    return {OWN.dense: params}
 
 
 def sparse_config(settings: Settings) -> dict[str, models.SparseVectorParams]:
     """The sparse vector with IDF by the server, if any mode needs it."""
     if not settings.modes & {"lexical", "hybrid"}:
         return {}
-    return {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)}
+    return {OWN.sparse: models.SparseVectorParams(modifier=models.Modifier.IDF)}
 
 
-def hnsw_config(options: Place) -> models.HnswConfigDiff:
-    """The graph's parameters."""
-    return models.HnswConfigDiff(
-        m=options.m,
-        ef_construct=options.ef_construct,
-        full_scan_threshold=options.full_scan_threshold,
-    )
+def creation(settings: Settings, options: Place) -> dict[str, Any]:
+    """Everything that a collection of ours is made with, as the client's method takes it."""
+    custom = settings.layout == "partition"
+    return {
+        "vectors_config": dense_config(settings),
+        "sparse_vectors_config": sparse_config(settings),
+        "hnsw_config": models.HnswConfigDiff(
+            m=options.m,
+            payload_m=options.payload_m,
+            ef_construct=options.ef_construct,
+            full_scan_threshold=options.full_scan_threshold,
+        ),
+        "optimizers_config": models.OptimizersConfigDiff(
+            indexing_threshold=options.indexing_threshold
+        ),
+        "quantization_config": _quantization_config(options),
+        "sharding_method": models.ShardingMethod.CUSTOM if custom else None,
+    }
+
+
+def payload_indexes() -> dict[str, models.KeywordIndexParams]:
+    """Of the tenant, told to be one, and of the tokens of user conditions."""
+    keyword = models.KeywordIndexType.KEYWORD
+    return {
+        OWN.tenant: models.KeywordIndexParams(type=keyword, is_tenant=True),
+        WHERE: models.KeywordIndexParams(type=keyword),
+    }
+
+
+def dense_vectors(information: models.CollectionInfo) -> dict[str, models.VectorParams]:
+    """By name; the one without a name is ""."""
+    vectors = information.config.params.vectors or {}
+    return {"": vectors} if isinstance(vectors, models.VectorParams) else dict(vectors)
+
+
+def settings_of(all_information: Information, fields: Fields) -> dict[str, object]:
+    """The server's word on its collections, flat: settings of the first, counts of all."""
+    if not all_information:
+        return {"index": "hnsw", "collections": 0}
+    first = all_information[0]
+    schema = _schema(first)
+    dense = dense_vectors(first).get(fields.dense)
+    sparse = schema["sparse_vectors"].get(fields.sparse)
+    plain = {key: schema[key] for key in schema if key not in {"vectors", "sparse_vectors"}}
+    kinds = len(dense_vectors(first)) + len(schema["sparse_vectors"])
+    stored = sum(one.points_count or 0 for one in all_information) * kinds
+    indexed = sum(one.indexed_vectors_count or 0 for one in all_information)
+    index = first.payload_schema.get(fields.tenant)
+    return {
+        **plain,
+        "index": "hnsw",
+        "collections": len(all_information),
+        "distance": dense.distance.value if dense else None,
+        "dimension": dense.size if dense else None,
+        "sparse_modifier": sparse.modifier.value if sparse and sparse.modifier else None,
+        "tenant_index": index.data_type.value if index else None,
+        "tenant_index_is_tenant": getattr(index.params if index else None, "is_tenant", None),
+        "shards": first.config.params.shard_number,
+        "segments": sum(one.segments_count for one in all_information),
+        "indexed_share": round(min(indexed / stored, 1.0), 4) if stored else None,
+    }
+
+
+def _quantization_config(options: Place) -> models.QuantizationConfig | None:
+    if options.quantization == "scalar":
+        return models.ScalarQuantization(
+            scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+        )
+    if options.quantization == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None
 
 
 def _schema(information: models.CollectionInfo) -> dict[str, Any]:
     config = information.config
+    quantization = config.quantization_config
+    kinds = {} if quantization is None else quantization.model_dump(exclude_none=True)
+    method = config.params.sharding_method
     return {
         "vectors": config.params.vectors or {},
         "sparse_vectors": config.params.sparse_vectors or {},
+        "sharding": "auto" if method is None else method.value,
         "m": config.hnsw_config.m,
+        "payload_m": config.hnsw_config.payload_m,
         "ef_construct": config.hnsw_config.ef_construct,
         "full_scan_threshold": config.hnsw_config.full_scan_threshold,
         "indexing_threshold": config.optimizer_config.indexing_threshold,
-    }
-
-
-def settings_of(information: models.CollectionInfo) -> dict[str, object]:
-    """The server's word on the collection, flat."""
-    schema = _schema(information)
-    vectors = {
-        name: one.model_dump(mode="json", exclude_none=True)
-        for name, one in schema.pop("vectors").items()
-    }
-    sparse = schema.pop("sparse_vectors")
-    stored = _stored(information, len(vectors) + len(sparse))
-    indexed = information.indexed_vectors_count or 0
-    index = information.payload_schema.get(TENANT)
-    return {
-        **schema,
-        "index": "hnsw",
-        "distance": vectors[DENSE]["distance"] if DENSE in vectors else None,
-        "dimension": vectors[DENSE]["size"] if DENSE in vectors else None,
-        "sparse_modifier": sparse[SPARSE].modifier.value if SPARSE in sparse else None,
-        "tenant_index": index.data_type.value if index else None,
-        "tenant_index_is_tenant": getattr(index.params if index else None, "is_tenant", None),
-        "segments": information.segments_count,
-        "indexed_share": round(min(indexed / stored, 1.0), 4) if stored else None,
+        "quantization": next(iter(kinds), "none"),
     }
 
 

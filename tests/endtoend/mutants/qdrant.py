@@ -6,9 +6,12 @@ from qdrant_client import models
 
 from retrieverbench.model import TenantId, Value
 from retrieverbench_adapters.qdrant import Qdrant, requests
+from retrieverbench_adapters.qdrant.fields import Fields
 
 
-def tenant_filter(tenant: TenantId, where: Mapping[str, Value] | None = None) -> models.Filter:
+def tenant_filter(
+    fields: Fields, tenant: TenantId, where: Mapping[str, Value] | None = None
+) -> models.Filter:
     nobody = models.FieldCondition(key="tenant", match=models.MatchValue(value="nobody"))
     return models.Filter(must_not=[nobody])
 

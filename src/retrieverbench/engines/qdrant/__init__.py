@@ -43,12 +43,12 @@ class Options:
     """What a suite may choose.
 
     `refuse_unknown_keys` answers 400 where the server ignores a key without a word;
-    `shard_keys` has custom shards, as a server in distributed mode; `prefix` is the path
-    under which everything lies; `faults` lets tests arm faults.
+    without `shard_keys` there are no custom shards, as on a server that is no cluster;
+    `prefix` is the path under which everything lies; `faults` lets tests arm faults.
     """
 
     refuse_unknown_keys: bool = False
-    shard_keys: bool = False
+    shard_keys: bool = True
     prefix: str = ""
     faults: bool = False
 

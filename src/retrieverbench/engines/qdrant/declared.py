@@ -157,7 +157,7 @@ def to_declared(body: Any, *, strict: bool) -> Declared:
     if not isinstance(raw, dict):
         raise _no_vectors_config()
     named = {"": raw} if "size" in raw or "distance" in raw else raw
-    return Declared(
+    declared = Declared(
         {name: _vector(one, strict=strict) for name, one in named.items()},
         {
             name: _sparse(one, strict=strict)
@@ -170,6 +170,9 @@ def to_declared(body: Any, *, strict: bool) -> Declared:
         _quantization(fields.get("quantization_config"), strict=strict),
         custom_sharding=fields.get("sharding_method") == "custom",
     )
+    if not declared.vectors and not declared.sparse:
+        raise untranslated("CreateCollection without vectors")
+    return declared
 
 
 def _no_vectors_config() -> Refusal:

@@ -1,6 +1,6 @@
 """A collection of custom shards: one engine shard per key, as a cluster would route to them.
 
-Only with the option `shard_keys`: a single server answers that it runs in standalone mode.
+Without the option `shard_keys` the front answers as a single server: standalone mode.
 A read without a key goes to all shards where answers can be added up (counts, facets); a
 search over several shards is not translated. A write needs a key, as the server's does.
 """

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
+from qdrant_client import models
 
 from retrieverbench.errors import InputError, TenantError
-from retrieverbench.model import MODES, Chunk, Mode, Query, TenantId
+from retrieverbench.model import MODES, Mode, Query, TenantId
+from retrieverbench_adapters.qdrant.fields import OWN as OWN_FIELDS
+from retrieverbench_adapters.qdrant.fields import POINT_ID, Fields, point_id
 from retrieverbench_adapters.qdrant.options import Search
 from retrieverbench_adapters.qdrant.requests import (
-    bodies,
+    Scheme,
     build_request,
-    point_row,
+    chunks_filter,
     tenant_filter,
-    where_token,
 )
-from retrieverbench_adapters.qdrant.terms import Lexicon, TermCounts, document_weights, term_id
 
 ACME = TenantId("acme")
 OWN = {"must": [{"key": "tenant", "match": {"value": "acme"}}]}
-COUNTS = TermCounts({7: 2, 9: 1}, 3)
+TERMS = models.SparseVector(indices=[7, 9], values=[2.0, 1.0])
+ATTACHED = Fields("pk", "meta.owner", ("body",), "", "bm25", {"lang": "meta.lang"})
 
 texts = st.text(st.characters(codec="utf-8"))
 values = st.one_of(st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), texts)
@@ -36,9 +39,20 @@ def question(mode: Mode, tenant: TenantId = ACME, **more: Any) -> Query:
     return Query("words", tenant, 10, mode, array("f", [0.5, 0.25]), **more)
 
 
-def sent(query: Query, search: Search | None = None, *, idf_corpus: bool = True) -> dict[str, Any]:
-    request = build_request(query, COUNTS, search or Search(), idf_corpus=idf_corpus)
-    body: dict[str, Any] = json.loads(request.model_dump_json(exclude_none=True))
+def sent(
+    query: Query,
+    search: Search | None = None,
+    *,
+    idf_corpus: bool = True,
+    fields: Fields = OWN_FIELDS,
+    shard: str | None = None,
+) -> dict[str, Any]:
+    scheme = Scheme(fields, search or Search(), idf_corpus)
+    return shown(build_request(query, TERMS, scheme, shard))
+
+
+def shown(model: BaseModel) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(model.model_dump_json(exclude_none=True))
     return body
 
 
@@ -144,73 +158,76 @@ def test_every_leg_demands_the_very_tenant(
 @pytest.mark.parametrize("value", [None, "", 1, True, ["acme"], {"$ne": ""}, b"acme"])
 def test_what_is_no_text_names_no_tenant(value: Any) -> None:
     with pytest.raises(TenantError, match="not a non-empty text"):
-        tenant_filter(unchecked(value))
+        tenant_filter(OWN_FIELDS, unchecked(value))
     with pytest.raises(TenantError, match="not a non-empty text"):
-        build_request(question("dense", unchecked(value)), COUNTS, Search(), idf_corpus=True)
+        sent(question("dense", unchecked(value)))
 
 
-def test_a_stored_point_says_its_tenant_and_its_names() -> None:
-    chunk = Chunk("1/2", ACME, "Text", title="Title", metadata={"lang": "en", "n": 2.0})
-    row = json.loads(point_row(chunk, {"dense": [1.0]}))
-    assert row["vector"] == {"dense": [1.0]}
-    assert row["payload"] == {
-        "uid": "acme/1/2",
-        "id": "1/2",
-        "tenant": "acme",
-        "text": "Text",
-        "title": "Title",
-        "metadata": {"lang": "en", "n": 2.0},
-        "where": ['["lang","en"]', '["n",2]'],
-    }
-    other = json.loads(point_row(Chunk("1/2", TenantId("globex"), "Text"), {}))
-    assert other["id"] != row["id"]
+def test_weights_and_the_other_fusion() -> None:
+    weighted = sent(question("hybrid"), Search(weights=(2.0, 1.0), rank_constant=20))
+    assert weighted["query"] == {"rrf": {"k": 21, "weights": [2.0, 1.0]}}
+    assert sent(question("hybrid"), Search(fusion="dbsf"))["query"] == {"fusion": "dbsf"}
 
 
-@given(st.tuples(texts, values), st.tuples(texts, values))
-def test_equal_pairs_and_only_those_have_equal_tokens(
-    one: tuple[str, Any], other: tuple[str, Any]
-) -> None:
-    same_kind = isinstance(one[1], bool) == isinstance(other[1], bool)
-    equal = one == other and same_kind
-    assert (where_token(*one) == where_token(*other)) == equal
+def test_quantized_vectors_are_used_as_told() -> None:
+    search = Search(rescore=False, oversampling=2.0, ignore_quantization=True)
+    wanted = {"ignore": True, "rescore": False, "oversampling": 2.0}
+    assert sent(question("dense"), search)["params"]["quantization"] == wanted
+    assert sent(question("hybrid"), search)["prefetch"][0]["params"]["quantization"] == wanted
+    assert "quantization" not in sent(question("dense"))["params"]
 
 
-def test_numbers_are_equal_as_numbers_and_booleans_are_none() -> None:
-    assert where_token("a", 1) == where_token("a", 1.0) == '["a",1]'
-    assert where_token("a", True) == '["a",true]'
-    assert where_token("a", "1") == '["a","1"]'
+def test_a_shard_is_named_at_the_root() -> None:
+    body = sent(question("hybrid"), shard="acme")
+    assert body["shard_key"] == "acme"
+    assert all("shard_key" not in leg for leg in body["prefetch"])
 
 
-@given(st.lists(st.binary(min_size=1, max_size=30), max_size=30), st.integers(20, 80))
-def test_bodies_hold_every_row_once_and_keep_the_limit(rows: list[bytes], most: int) -> None:
-    rows = [row.hex().encode() for row in rows]
-    made = list(bodies((b'"' + row + b'"' for row in rows), most))
-    parts = [json.loads(body)["points"] for body in made]
-    assert [row.encode() for part in parts for row in part] == rows
-    for body, part in zip(made, parts, strict=True):
-        assert len(body) <= most or len(part) == 1
+def test_an_attached_collection_is_asked_by_its_own_fields() -> None:
+    """The unnamed vector is asked without `using`."""
+    own = {"must": [{"key": "meta.owner", "match": {"value": "acme"}}]}
+    body = sent(question("hybrid"), fields=ATTACHED)
+    assert [leg["filter"] for leg in legs(body)] == [own] * 3
+    assert [leg.get("using") for leg in body["prefetch"]] == [None, "bm25"]
+    assert body["prefetch"][1]["params"]["idf"] == {"corpus": own}
+    assert body["with_payload"] == ["pk", "meta.owner"]
+    wanted = question("dense", want=frozenset({"text"}))
+    assert sent(wanted, fields=ATTACHED)["with_payload"] == ["pk", "meta.owner", "body"]
 
 
-def test_english_analysis() -> None:
-    terms = list(Lexicon().terms("The Refunds of ERR-4012 aren't the customer’s; v1.2.3 café_x"))  # noqa: RUF001
-    assert terms == ["refund", "err", "4012", "aren't", "custom", "v1.2.3", "café_x"]
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [
+        ("en", {"match": {"value": "en"}}),
+        (True, {"match": {"value": True}}),
+        (3, {"range": {"gte": 3.0, "lte": 3.0}}),
+        (2.5, {"range": {"gte": 2.5, "lte": 2.5}}),
+        (2**60, {"match": {"value": 2**60}}),
+    ],
+)
+def test_conditions_of_an_attached_collection(value: Any, condition: dict[str, Any]) -> None:
+    body = sent(question("dense", where={"lang": value}), fields=ATTACHED)
+    own, user = body["filter"]["must"]
+    assert own == {"key": "meta.owner", "match": {"value": "acme"}}
+    assert user == {"must": [{"key": "meta.lang", **condition}]}
 
 
-def test_term_ids_are_the_same_everywhere() -> None:
-    assert term_id("refund") == 1155478322
+def test_an_unmapped_condition_is_refused() -> None:
+    with pytest.raises(InputError, match="'color' is mapped to no field"):
+        sent(question("dense", where={"color": "red"}), fields=ATTACHED)
 
 
-def test_terms_that_share_an_id_count_as_one_and_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrieverbench_adapters.qdrant.terms.term_id", len)
-    lexicon = Lexicon()
-    counts = lexicon.count_chunk("red sky blue sky")
-    assert (counts.by_id, counts.length) == ({3: 3, 4: 1}, 4)
-    assert lexicon.collisions() == 1
-
-
-def test_weights_are_bm25_without_idf() -> None:
-    weights = document_weights(COUNTS, average=6.0, k1=1.2, b=0.75)
-    norm = 1.2 * (0.25 + 0.75 * 3 / 6)
-    assert weights == pytest.approx([2 / (2 + norm), 1 / (1 + norm)])
-    assert document_weights(COUNTS, average=6.0, k1=0.0, b=0.0) == [1.0, 1.0]
-    assert all(map(math.isfinite, weights))
+@pytest.mark.parametrize(
+    ("fields", "condition"),
+    [
+        (OWN_FIELDS, {"has_id": [point_id("7"), point_id("x")]}),
+        (ATTACHED, {"key": "pk", "match": {"any": ["7", "x"]}}),
+        (replace(ATTACHED, numbered=True), {"key": "pk", "match": {"any": [7]}}),
+        (replace(ATTACHED, uid=POINT_ID), {"has_id": [7]}),
+    ],
+)
+def test_chunks_are_named_under_their_owner(fields: Fields, condition: dict[str, Any]) -> None:
+    """What no point can be named is left out; no condition is ever dropped with it."""
+    body = shown(chunks_filter(fields, ACME, ["7", "x"]))
+    assert body["must"][0] == {"key": fields.tenant, "match": {"value": "acme"}}
+    assert body["must"][1:] == [condition]

@@ -1,0 +1,33 @@
+"""The points of an answer as hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from retrieverbench.errors import AdapterError
+from retrieverbench.model import Hit
+from retrieverbench_adapters.qdrant.fields import Fields, label_of, text_of, uid_of
+
+
+def to_hits(
+    points: Sequence[Any], fields: Fields, want: frozenset[str], *, negated: bool = False
+) -> list[Hit]:
+    """Best first, equal scores by uid. `negated`: the score is a distance.
+
+    Raises AdapterError for a point without a uid, and for a score that is no number.
+    """
+    hits = [_hit(point, fields, want, negated=negated) for point in points]
+    hits.sort(key=lambda hit: (-hit.score, hit.uid))
+    return hits
+
+
+def _hit(point: Any, fields: Fields, want: frozenset[str], *, negated: bool) -> Hit:
+    payload = point.payload or {}
+    uid = uid_of(point.id, payload, fields)
+    score = getattr(point, "score", 1.0)
+    if uid is None or not isfinite(score):
+        raise AdapterError(f"qdrant: point {point.id}: uid {uid!r:.80}, score {score}")
+    text = text_of(payload, fields) if "text" in want else None
+    return Hit(uid, -score if negated else score, label_of(payload, fields), text)

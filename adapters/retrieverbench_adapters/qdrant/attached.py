@@ -1,0 +1,126 @@
+"""A collection of the user's: bound to, read, and never written to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qdrant_client import models
+
+from retrieverbench.adapter import Attached, Settings
+from retrieverbench.errors import InputError
+from retrieverbench.model import Layout, TenantId
+from retrieverbench.options import nearest
+from retrieverbench_adapters.qdrant.client import Server
+from retrieverbench_adapters.qdrant.fields import (
+    POINT_ID,
+    Fields,
+    attached_fields,
+    value_at,
+)
+from retrieverbench_adapters.qdrant.layouts import Home, home_of
+from retrieverbench_adapters.qdrant.mapping import (
+    path_faults,
+    payload_faults,
+    vector_faults,
+)
+from retrieverbench_adapters.qdrant.options import Search
+
+COUNTED_BY_READING = 200_000
+"""Points of which the owners are read one by one where no index can count them."""
+
+_PAGE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """The collection with its fields, and the shard keys that it had when it was bound to."""
+
+    server: Server
+    name: str
+    layout: Layout
+    fields: Fields
+    shards: frozenset[str]
+
+    def home(self, tenant: TenantId) -> Home:
+        """Where the tenant's points are, or would be."""
+        return home_of(self.layout, self.name, tenant)
+
+    def is_known(self, home: Home) -> bool:
+        """Whether there was such a place when this was opened."""
+        return home.shard is None or home.shard in self.shards
+
+    async def information(self) -> Sequence[models.CollectionInfo]:
+        """What the server says of the collection."""
+        return [await self.server.information(self.name)]
+
+
+async def bind(
+    server: Server, settings: Settings, attached: Attached, search: Search
+) -> Attachment:
+    """Bind to the collection; its fields are checked, and only reads are sent.
+
+    Raises InputError with one line for everything that is not there or does not fit.
+    """
+    exists = await server.call(server.client.collection_exists(attached.name))
+    if not exists:
+        listed = await server.call(server.client.get_collections())
+        names = [one.name for one in listed.collections]
+        raise InputError(f"{_place(attached)}: no such collection; {nearest(attached.name, names)}")
+    information = await server.information(attached.name)
+    fields = attached_fields(attached, search.sparse)
+    wrong = [*path_faults(attached), *vector_faults(information, fields, settings, search)]
+    if not wrong:
+        sample = await _sample(server, attached.name, fields)
+        wrong = list(payload_faults(information, sample, fields))
+        if sample is not None:
+            fields = replace(fields, numbered=_is_number(sample, fields))
+    if wrong:
+        raise InputError(*(f"{_place(attached)}: {fault}" for fault in wrong))
+    keys = await server.shard_keys(attached.name) if settings.layout == "partition" else ()
+    return Attachment(server, attached.name, settings.layout, fields, frozenset(keys))
+
+
+async def count_by_reading(server: Server, name: str, fields: Fields) -> dict[str, int] | None:
+    """Points per tenant, read one by one; None when there are too many of them."""
+    total = (await server.call(server.client.count(name, exact=True))).count
+    if total > COUNTED_BY_READING:
+        return None
+    counts: Counter[str] = Counter()
+    offset: Any = None
+    while True:
+        page = server.client.scroll(
+            name, limit=_PAGE, offset=offset, with_payload=[fields.tenant], with_vectors=False
+        )
+        points, offset = await server.call(page)
+        for point in points:
+            owner = value_at(point.payload or {}, fields.tenant)
+            counts.update([owner] if type(owner) is str else [])
+        if offset is None:
+            return dict(counts)
+
+
+def _place(attached: Attached) -> str:
+    return f"qdrant: attached collection {attached.name!r}"
+
+
+async def _sample(server: Server, name: str, fields: Fields) -> models.Record | None:
+    """One point whose tenant field is not empty; None when there is no such point."""
+    empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=fields.tenant))
+    page = server.client.scroll(
+        name,
+        scroll_filter=models.Filter(must_not=[empty]),
+        limit=1,
+        with_payload=True,
+        with_vectors=False,
+    )
+    points, _ = await server.call(page)
+    return points[0] if points else None
+
+
+def _is_number(sample: models.Record, fields: Fields) -> bool:
+    if fields.uid == POINT_ID:
+        return False
+    return type(value_at(sample.payload or {}, fields.uid)) is int

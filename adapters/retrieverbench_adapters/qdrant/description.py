@@ -1,0 +1,116 @@
+"""What is really there: counts by the server, settings read back, weaknesses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from qdrant_client import models
+
+from retrieverbench.errors import AdapterError
+from retrieverbench_adapters.qdrant.attached import COUNTED_BY_READING, count_by_reading
+from retrieverbench_adapters.qdrant.client import Server
+from retrieverbench_adapters.qdrant.fields import OWN, Fields
+from retrieverbench_adapters.qdrant.mapping import counts_by_index, weaknesses
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Chunks per tenant, and what is to be said of them."""
+
+    chunks: dict[str, int]
+    weaknesses: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+async def count_own(server: Server, collections: Sequence[str]) -> Found:
+    """By the server's exact facet; AdapterError when points have no tenant or several."""
+    chunks: dict[str, int] = {}
+    for name in collections:
+        total = (await server.call(server.client.count(name, exact=True))).count
+        found = await _facet(server, name, OWN, total)
+        if sum(found.values()) != total:
+            raise AdapterError(
+                f"collection {name!r}: {total} points, but {sum(found.values())} have a tenant"
+            )
+        for tenant, count in found.items():
+            chunks[tenant] = chunks.get(tenant, 0) + count
+    return Found(chunks)
+
+
+async def count_attached(
+    server: Server, name: str, information: models.CollectionInfo, fields: Fields
+) -> Found:
+    """By facet, or point by point where no index counts; what is wrong is a weakness."""
+    weak = weaknesses(information, fields)
+    total = (await server.call(server.client.count(name, exact=True))).count
+    if counts_by_index(information, fields):
+        chunks: dict[str, int] | None = await _facet(server, name, fields, total)
+    else:
+        chunks = await count_by_reading(server, name, fields)
+    if chunks is None:
+        reason = (
+            f"chunks per tenant: the tenant field has no keyword index, and more than "
+            f"{COUNTED_BY_READING} points are not read one by one"
+        )
+        return Found({}, tuple(weak), (reason,))
+    owned = sum(chunks.values())
+    if owned < total:
+        weak.append(
+            f"{total - owned} of {total} points have no text in tenant field {fields.tenant!r}: "
+            "nobody finds them; give them an owner or remove them"
+        )
+    if owned > total:
+        weak.append(
+            f"tenant field {fields.tenant!r} holds several owners in some of {total} points: each "
+            "of them finds these; store a point per owner"
+        )
+    return Found(chunks, tuple(weak))
+
+
+def general_weaknesses(
+    information: Sequence[models.CollectionInfo], *, key: bool, lexical: bool
+) -> list[str]:
+    """Those of any collection, ours or the user's. `key`: a key was given, and asked for or not."""
+    found = []
+    if not key:
+        found.append(
+            "the server answers without a key: whoever reaches it reads every tenant; set "
+            "service.api_key"
+        )
+    shards = {one.config.params.shard_number or 1 for one in information}
+    custom = any(
+        one.config.params.sharding_method == models.ShardingMethod.CUSTOM for one in information
+    )
+    if lexical and not custom and shards - {1}:
+        found.append(
+            f"IDF is counted in each of {max(shards)} shards: equal chunks may score differently; "
+            "use one shard"
+        )
+    return found
+
+
+def not_readable(server_version: str) -> list[str]:
+    """What no request tells."""
+    unchecked = ["search settings and BM25's k1 and b: sent or applied, not readable"]
+    installed = version("qdrant-client")
+    client, served = numbers(installed), numbers(server_version)
+    if client[0] != served[0] or abs(client[1] - served[1]) > 1:
+        unchecked.append(f"client {installed} is not made for server {server_version}")
+    return unchecked
+
+
+def numbers(text: str) -> tuple[int, int]:
+    """Major and minor of a version; (0, 0) for what is none."""
+    parts = text.split(".")
+    if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
+        return 0, 0
+    return int(parts[0]), int(parts[1])
+
+
+async def _facet(server: Server, name: str, fields: Fields, total: int) -> dict[str, int]:
+    facet = await server.call(
+        server.client.facet(name, key=fields.tenant, limit=max(total, 1), exact=True)
+    )
+    return {str(hit.value): hit.count for hit in facet.hits}

@@ -1,0 +1,121 @@
+"""The client's exceptions in our words, with the server's text and no secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import aiohttp
+from grpc import StatusCode
+from grpc.aio import AioRpcError
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from retrieverbench.adapter import Settings
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    Code,
+    Refused,
+    Rejected,
+    Throttled,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+
+_LONGEST_TEXT = 500
+
+
+def translated(error: Exception, settings: Settings) -> BackendError:
+    """The error of `retrieverbench.errors` for one of the client's, with the server's text."""
+    made = _translated(error, settings)
+    for secret in settings.secrets.values():
+        hidden = str(made).replace(secret.reveal(), "***") if secret.reveal() else str(made)
+        made.args = (hidden,)
+    return made
+
+
+def _translated(error: Exception, settings: Settings) -> BackendError:
+    where = f"qdrant at {settings.endpoint}"
+    if isinstance(error, TimeoutError):
+        return TimedOut(f"{where}: no answer within {settings.timeout:g} s")
+    if isinstance(error, ResourceExhaustedResponse):
+        return Throttled(f"{where}: {error.message}", retry_after=float(error.retry_after_s))
+    if isinstance(error, UnexpectedResponse):
+        return _of_status(error, where)
+    if isinstance(error, ResponseHandlingException):
+        return _of_connection(error.source, where, settings)
+    if isinstance(error, AioRpcError):
+        return _of_grpc(error, where)
+    return Throttled(f"{where}: {error}")  # a Retry-After that is no number
+
+
+def _of_status(error: UnexpectedResponse, where: str) -> BackendError:
+    status = error.status_code or 0
+    text = f"{where}: {_server_text(error.content)} (status {status})"
+    if status in {401, 403}:
+        return Refused(text)
+    if status == 408:
+        return TimedOut(text)
+    if status == 429:
+        return Throttled(text)
+    if status == 501:
+        return Unsupported(text)
+    if status >= 500:
+        return Unavailable(text, code=Code.HTTP_5XX)
+    return Rejected(text)
+
+
+_BY_GRPC_STATUS: Mapping[StatusCode, type[BackendError]] = {
+    StatusCode.DEADLINE_EXCEEDED: TimedOut,
+    StatusCode.INVALID_ARGUMENT: Rejected,
+    StatusCode.NOT_FOUND: Rejected,
+    StatusCode.PERMISSION_DENIED: Refused,
+    StatusCode.RESOURCE_EXHAUSTED: Throttled,
+    StatusCode.UNAUTHENTICATED: Refused,
+    StatusCode.UNIMPLEMENTED: Unsupported,
+}
+
+
+def _of_grpc(error: AioRpcError, where: str) -> BackendError:
+    """A connection that cannot be made and one that is lost are both UNAVAILABLE."""
+    status = error.code()
+    text = f"{where}: {_one_line(error.details() or '')} (gRPC status {status.name})"
+    if status == StatusCode.UNAVAILABLE:
+        return Unavailable(f"{text}; is it running, and is gRPC on?", code=Code.CONNECT)
+    if status in _BY_GRPC_STATUS:
+        return _BY_GRPC_STATUS[status](text)
+    return Unavailable(text, code=Code.HTTP_5XX)
+
+
+def says_missing(error: Rejected) -> bool:
+    """Whether the server's text says that a collection or a shard key is not there."""
+    text = str(error)
+    return "doesn't exist!" in text or ("Shard key" in text and "not found" in text)
+
+
+def _of_connection(source: Exception, where: str, settings: Settings) -> BackendError:
+    """The transport tells a lost connection as ConnectTimeout; aiohttp's own word is below."""
+    below = source.__cause__
+    text = f"{where}: {_one_line(str(source) or type(source).__name__)}"
+    if isinstance(source, ValueError):
+        return AdapterError(f"{where}: an answer that cannot be read: {_one_line(str(source))}")
+    if isinstance(below, aiohttp.ClientConnectorError):
+        return Unavailable(f"{text}; is it running?", code=Code.CONNECT)
+    if isinstance(below, aiohttp.ConnectionTimeoutError):
+        return Unavailable(f"{text}; concurrency {settings.concurrency}", code=Code.POOL_TIMEOUT)
+    if isinstance(below, aiohttp.ServerTimeoutError):
+        return TimedOut(text)
+    return Unavailable(text, code=Code.RESET)
+
+
+def _server_text(content: bytes) -> str:
+    try:
+        return _one_line(str(json.loads(content)["status"]["error"]))
+    except (ValueError, KeyError, TypeError):
+        return _one_line(content.decode("utf-8", "replace")) or "(no text)"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_TEXT]

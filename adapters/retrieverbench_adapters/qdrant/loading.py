@@ -1,0 +1,104 @@
+"""Chunks into points: their vectors, their terms, and the average length these wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from retrieverbench.adapter import Settings
+from retrieverbench.errors import InputError
+from retrieverbench.model import Chunk
+from retrieverbench_adapters.qdrant.client import Server
+from retrieverbench_adapters.qdrant.fields import OWN, point_id, tenant_text
+from retrieverbench_adapters.qdrant.layouts import Home
+from retrieverbench_adapters.qdrant.options import Options
+from retrieverbench_adapters.qdrant.places import Places
+from retrieverbench_adapters.qdrant.points import bodies, point_row, sparse_vector, vector_row
+from retrieverbench_adapters.qdrant.terms import Lexicon, TermCounts, document_weights
+
+
+class Loader:
+    """Writes chunks.
+
+    The first terms of a group (a tenant, or all of them where IDF is shared) are weighed
+    when the group's average length is known: at `weigh`. It is kept from then on.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        places: Places,
+        settings: Settings,
+        options: Options,
+        lexicon: Lexicon,
+        *,
+        shared: bool,
+    ) -> None:
+        self._server = server
+        self.places = places
+        self._settings = settings
+        self._options = options
+        self._shared = shared
+        self._average: dict[str, float] = {}
+        self._waiting: dict[str, dict[tuple[Home, str], TermCounts]] = {}
+        self._lexicon = lexicon
+
+    async def put(self, chunks: Sequence[Chunk]) -> None:
+        """Write chunks; of two with one uid the last counts."""
+        last = {chunk.uid: chunk for chunk in chunks}.values()
+        ordered = sorted(last, key=lambda chunk: tenant_text(chunk.tenant))
+        for home, own in groupby(ordered, key=lambda chunk: self.places.home(chunk.tenant)):
+            await self.places.make(home)
+            rows = (point_row(chunk, self._vectors(chunk, home)) for chunk in own)
+            await self._write(home, "points", rows)
+
+    async def weigh(self) -> None:
+        """Send the sparse vectors that had to wait for an average length."""
+        for group, waiting in list(self._waiting.items()):
+            lengths = [counts.length for counts in waiting.values()]
+            self._average[group] = average = max(sum(lengths) / len(lengths), 1.0)
+            for home, own in groupby(waiting.items(), key=lambda item: item[0][0]):
+                rows = (
+                    vector_row(identity, {OWN.sparse: self._weighted(counts, average)})
+                    for (_, identity), counts in own
+                    if counts.by_id
+                )
+                await self._write(home, "points/vectors", rows)
+            del self._waiting[group]
+
+    def settings(self) -> dict[str, object]:
+        """What the client's side of BM25 came to; no server can tell it."""
+        fixed = self._options.place.avg_len
+        averages = sorted(self._average.values()) if fixed is None else [fixed]
+        return {
+            "avg_len_smallest": averages[0] if averages else None,
+            "avg_len_largest": averages[-1] if averages else None,
+            "term_hash_collisions": self._lexicon.collisions(),
+        }
+
+    async def _write(self, home: Home, what: str, rows: Iterable[bytes]) -> None:
+        cut: Iterator[bytes] = bodies(rows, self._options.connect.batch_bytes, home.shard)
+        await self._server.write_all(home.collection, what, cut)
+
+    def _vectors(self, chunk: Chunk, home: Home) -> dict[str, object]:
+        import numpy as np
+
+        vectors: dict[str, object] = {}
+        if self._settings.modes & {"dense", "hybrid"}:
+            if chunk.vector is None:
+                raise InputError(f"chunk {chunk.uid!r}: vector: missing; embed the corpus first")
+            vectors[OWN.dense] = np.frombuffer(chunk.vector, dtype=np.float32)
+        if self._settings.modes & {"lexical", "hybrid"}:
+            counts = self._lexicon.count_chunk(chunk.searchable_text)
+            group = "" if self._shared else tenant_text(chunk.tenant)
+            average = self._options.place.avg_len or self._average.get(group)
+            if average is None:
+                self._waiting.setdefault(group, {})[home, point_id(chunk.uid)] = counts
+            elif counts.by_id:
+                vectors[OWN.sparse] = self._weighted(counts, average)
+        return vectors
+
+    def _weighted(self, counts: TermCounts, average: float) -> dict[str, object]:
+        options = self._options.place
+        weights = document_weights(counts, average=average, k1=options.k1, b=options.b)
+        return sparse_vector(counts, weights)
