@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from retrieverbench.errors import Code
@@ -170,7 +170,14 @@ async def _one_block(subject: Subject, plan: BlockPlan, measured: Measured) -> N
         await _ask(subject, plan, record, measured)
     if measured.abandoned:
         return
-    measured.use.append(host_use(before, read_host(), watch.longest_ns, loop.lags_ns))
+    measured.use.append(
+        replace(
+            host_use(before, read_host()),
+            gc_pause_ns=watch.longest_ns,
+            loop_lags_ns=loop.lags_ns,
+            windows=loop.windows,
+        )
+    )
     measured.blocks.append(measured.unscored.pop())
 
 

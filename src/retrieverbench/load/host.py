@@ -14,6 +14,7 @@ from typing import Self
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 TICK_NS = 5_000_000
 """Between two looks at the loop; short, since a block may last a tenth of a second only."""
+WINDOW_NS = 1_000_000_000
 GRAIN_NS = 1_000_000
 """What a timer of asyncio may be late by itself: its selector rounds up to whole milliseconds."""
 
@@ -32,8 +33,8 @@ class HostReading:
 class HostUse:
     """Shares of wall time between two readings; `process_cpu_ns` counts all threads.
 
-    `gc_pause_ns` is the longest collection of garbage between them, `loop_lags_ns` what a
-    LoopWatch saw.
+    `gc_pause_ns` is the longest collection of garbage between them; `loop_lags_ns` and
+    `windows` are what a LoopWatch saw.
     """
 
     thread_share: float
@@ -42,6 +43,7 @@ class HostUse:
     wall_ns: int
     gc_pause_ns: int = 0
     loop_lags_ns: Sequence[int] = ()
+    windows: Sequence[HostUse] = ()
 
 
 def read_host() -> HostReading:
@@ -49,12 +51,7 @@ def read_host() -> HostReading:
     return HostReading(perf_counter_ns(), thread_time_ns(), process_time_ns(), _run_queue_wait())
 
 
-def host_use(
-    before: HostReading,
-    after: HostReading,
-    gc_pause_ns: int = 0,
-    loop_lags_ns: Sequence[int] = (),
-) -> HostUse:
+def host_use(before: HostReading, after: HostReading) -> HostUse:
     """What the thread used between two readings."""
     wall = max(after.wall - before.wall, 1)
     wait = None
@@ -65,8 +62,6 @@ def host_use(
         wait,
         after.process_cpu - before.process_cpu,
         wall,
-        gc_pause_ns,
-        loop_lags_ns,
     )
 
 
@@ -97,10 +92,14 @@ class LoopWatch:
 
     `lags_ns` has one number per tick, those that a busy loop left out included: while it is
     held up by 20 ms, four timers of 5 ms wait, and each of them shorter than the one before.
+    `windows` are the whole seconds, as far as there are any: a host that is busy for one of
+    twenty seconds does not show in their mean.
     """
 
     def __init__(self) -> None:
         self.lags_ns = array("q")
+        self.windows: list[HostUse] = []
+        self._mark = read_host()
         self._loop = asyncio.get_running_loop()
         self._due = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -121,6 +120,10 @@ class LoopWatch:
 
     def _tick(self) -> None:
         self._look()
+        if perf_counter_ns() - self._mark.wall >= WINDOW_NS:
+            now = read_host()
+            self.windows.append(host_use(self._mark, now))
+            self._mark = now
         self._wait()
 
     def _look(self) -> None:

@@ -29,7 +29,7 @@ def client_signals(use: Sequence[HostUse], p50_ms: float | None) -> tuple[Signal
     """What the blocks of one target say of the client; `p50_ms` is that of its service time."""
     pause_limit = max(PAUSE_LIMIT_MS, PAUSE_LIMIT_SHARE * (p50_ms or 0.0))
     pause = max((u.gc_pause_ns for u in use), default=0) / 1e6
-    busy = max((u.thread_share for u in use), default=0.0)
+    busy = max((u.thread_share for u in _windows(use)), default=0.0)
     return (
         _loop_lag(use, pause_limit),
         _signal("thread share", busy, THREAD_SHARE_LIMIT),
@@ -42,7 +42,8 @@ def client_signals(use: Sequence[HostUse], p50_ms: float | None) -> tuple[Signal
 def is_starved(use: Sequence[HostUse]) -> bool:
     """Whether the client had no core or no time: requests that wait for it then look short."""
     return any(
-        u.thread_share > THREAD_SHARE_LIMIT or (u.wait_share or 0.0) > RUN_QUEUE_LIMIT for u in use
+        u.thread_share > THREAD_SHARE_LIMIT or (u.wait_share or 0.0) > RUN_QUEUE_LIMIT
+        for u in _windows(use)
     )
 
 
@@ -53,6 +54,13 @@ def client_notes(concurrency: int, cpu_us: float | None, p50_ms: float | None) -
             f"mostly client: {cpu_us / 1e3:.2f} ms of the {p50_ms:.2f} ms (p50) of a request are "
             "processor time of this process"
         )
+
+
+def _windows(use: Sequence[HostUse]) -> Iterator[HostUse]:
+    """The blocks, and the whole seconds in them."""
+    for block in use:
+        yield block
+        yield from block.windows
 
 
 def _signal(name: str, value: float, limit: float) -> Signal:
@@ -69,7 +77,7 @@ def _loop_lag(use: Sequence[HostUse], limit: float) -> Signal:
 
 def _run_queue(use: Sequence[HostUse]) -> Signal:
     name = "run-queue wait"
-    waits = [u.wait_share for u in use if u.wait_share is not None]
+    waits = [u.wait_share for u in _windows(use) if u.wait_share is not None]
     if not waits:
         reason = "this system does not tell it"
         return Signal(name, None, RUN_QUEUE_LIMIT, over=False, reason=reason)
@@ -79,14 +87,14 @@ def _run_queue(use: Sequence[HostUse]) -> Signal:
 def _headroom(use: Sequence[HostUse]) -> Signal:
     """How many times as much the client could ask if the backend took no time at all.
 
-    Where a backend answers at once, the client's thread is always busy, and asks as many times
-    more as its share of a core fits into one. So this is computed, where a stub that replays a
-    recorded answer would be measured; what a client waits for without using a core, a lock or
-    another thread of its own, is not in it.
+    Where a backend answers at once, the client's thread always runs or waits for a core, and
+    asks as many times more as its share of the time fits into one. So this is computed, where a
+    stub that replays a recorded answer would be measured; what a client waits for without
+    wanting a core, a lock or another thread of its own, is not in it.
     """
     name = "headroom"
     wall = sum(u.wall_ns for u in use)
-    busy = sum(u.thread_share * u.wall_ns for u in use)
+    busy = sum((u.thread_share + (u.wait_share or 0.0)) * u.wall_ns for u in use)
     if not busy:
         return Signal(name, None, HEADROOM_LIMIT, over=False, reason="no processor time was seen")
     return Signal(name, wall / busy, HEADROOM_LIMIT, over=wall / busy < HEADROOM_LIMIT)

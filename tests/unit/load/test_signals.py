@@ -38,7 +38,7 @@ def test_a_quiet_client_gives_no_signal_and_knows_all_of_them() -> None:
         ("thread", {"thread_share": 0.81}, 0.81),
         ("run-queue", {"wait_share": 0.06}, 0.06),
         ("garbage", {"gc_pause_ns": 1_100_000}, 1.1),
-        ("headroom", {"thread_share": 0.8}, 1 / 0.55),
+        ("headroom", {"thread_share": 0.5, "wait_share": 0.24}, 2 / 1.05),
         ("loop lag", {"loop_lags_ns": [0] * 195 + [2 * MS] * 5}, 2.0),
     ],
 )
@@ -48,6 +48,18 @@ def test_one_block_beyond_a_limit_is_a_signal(
     found = signal(name, QUIET, replace(QUIET, **changed))  # type: ignore[arg-type]  # by name
     assert found.over
     assert found.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"), [("thread", {"thread_share": 0.9}), ("run-queue", {"wait_share": 0.5})]
+)
+def test_one_second_beyond_a_limit_is_a_signal_in_a_block_that_is_not(
+    name: str, changed: dict[str, float]
+) -> None:
+    second = replace(QUIET, **changed)  # type: ignore[arg-type]  # by name
+    block = replace(QUIET, windows=[QUIET, second, QUIET])
+    assert signal(name, block).over
+    assert is_starved([block])
 
 
 def test_one_late_tick_in_a_thousand_is_none() -> None:
@@ -67,7 +79,7 @@ def test_loop_lag_and_garbage_are_measured_by_the_service_time_where_that_is_lon
     [
         ("loop lag", replace(QUIET, loop_lags_ns=[9 * MS] * 99)),
         ("run-queue", replace(QUIET, wait_share=None)),
-        ("headroom", replace(QUIET, thread_share=0.0)),
+        ("headroom", replace(QUIET, thread_share=0.0, wait_share=None)),
     ],
 )
 def test_what_could_not_be_read_has_a_reason_and_no_value(name: str, use: HostUse) -> None:
@@ -115,6 +127,15 @@ async def test_a_loop_that_is_held_up_to_the_end_of_a_block_is_seen() -> None:
     with LoopWatch() as watch:
         hold_up(4)
     assert max(watch.lags_ns) >= 3 * TICK_NS - GRAIN_NS
+
+
+@pytest.mark.anyio
+async def test_whole_seconds_are_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieverbench.load.host.WINDOW_NS", 2 * TICK_NS)
+    with LoopWatch() as watch:
+        await asyncio.sleep(8 * TICK_NS / 1e9)
+    assert watch.windows
+    assert all(window.wall_ns >= 2 * TICK_NS for window in watch.windows)
 
 
 @pytest.mark.anyio

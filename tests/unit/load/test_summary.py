@@ -83,7 +83,7 @@ def test_client_at_its_limit_in_one_block_limits_the_measurement(use: HostUse) -
 @pytest.mark.parametrize(
     "use",
     [
-        HostUse(thread_share=0.69, wait_share=0.04, process_cpu_ns=0, wall_ns=10**9),
+        HostUse(thread_share=0.6, wait_share=0.04, process_cpu_ns=0, wall_ns=10**9),
         HostUse(thread_share=0.3, wait_share=None, process_cpu_ns=0, wall_ns=10**9),
         HostUse(0.3, 0.01, 0, 10**9, gc_pause_ns=900_000),
     ],
