@@ -46,6 +46,7 @@ from retrieverbench_adapters.azure_search.answers import (
     Answer,
     calling,
     check_items,
+    only_asked_for,
     plain,
     read_hit,
     text_of,
@@ -173,13 +174,15 @@ class AzureSearch:
 
     async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
         """Delete the tenant's own among these chunks, found by a search under its condition."""
-        rows = _only(await self._find(tenant, uids), tenant, uids)
+        rows = only_asked_for(await self._find(tenant, uids), tenant, uids)
         if rows:
             await self._delete(self._index_of(tenant), rows)
 
     async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
         """Change the tenant's field; in layout `index` copy the document, then delete it."""
-        rows = _only(await self._find(source, [uid], whole=not self._shared), source, [uid])
+        rows = only_asked_for(
+            await self._find(source, [uid], whole=not self._shared), source, [uid]
+        )
         if not rows:
             return
         here, there = self._index_of(source), self._index_of(target)
@@ -390,12 +393,3 @@ class AzureSearch:
 
     def _calling(self, doing: str) -> AbstractContextManager[None]:
         return calling(doing, self._settings.timeout)
-
-
-def _only(
-    rows: Sequence[dict[str, Any]], tenant: TenantId, uids: Sequence[str]
-) -> Sequence[dict[str, Any]]:
-    """Nothing is changed by key that was not asked for, whatever the service let through."""
-    if any(row["tenant"] != tenant.value or row["uid"] not in uids for row in rows):
-        raise AdapterError("azure_search: a search by id found other documents; nothing is changed")
-    return rows

@@ -32,7 +32,7 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-from retrieverbench.model import Fidelity, Hit
+from retrieverbench.model import Fidelity, Hit, TenantId
 
 _FIDELITY_HEADER = "x-retrieverbench-fidelity"
 _BROKEN_HEADER = "x-retrieverbench-broken-on-purpose"
@@ -140,6 +140,15 @@ def text_of(raw: Mapping[str, Any]) -> str:
     """A chunk's text, which stands in `content` where the chunk has no title."""
     text: str = raw["content"] if raw["text"] is None else raw["text"]
     return text
+
+
+def only_asked_for(
+    rows: Sequence[dict[str, Any]], tenant: TenantId, uids: Sequence[str]
+) -> Sequence[dict[str, Any]]:
+    """Nothing is changed by key that was not asked for, whatever the service let through."""
+    if any(row["tenant"] != tenant.value or row["uid"] not in uids for row in rows):
+        raise AdapterError("azure_search: a search by id found other documents; nothing is changed")
+    return rows
 
 
 def plain(model: Any) -> dict[str, Any]:
