@@ -14,6 +14,7 @@ import traceback
 import click
 
 from retrieverbench.cli.baseline import baseline
+from retrieverbench.cli.ending import Ending
 from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
@@ -54,9 +55,11 @@ for part in (run, score, golden, adapters, engines, engine, init, baseline):
 
 def main() -> None:
     """Run the command and exit; the only place that does."""
+    ending = Ending(CRASH)
     open_streams()
     code = _exit_code()
     close_streams()
+    ending.soon(code)
     sys.exit(code)
 
 
@@ -82,7 +85,7 @@ def _exit_code() -> int:
                 traceback.print_exc()
             _show(error)
         return error.exit_code
-    except Exception as error:  # noqa: BLE001 - a crash of ours must not read as a regression
+    except BaseException as error:  # noqa: BLE001 - a crash must not read as a regression
         if is_fault_of_writing(error):
             tell(f"error: the output cannot be written: {reason(error)}")
             return CRASH

@@ -67,7 +67,7 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def is_fault_of_writing(error: Exception) -> bool:
+def is_fault_of_writing(error: BaseException) -> bool:
     """Whether a stream could take no more; errors of named files name them."""
     codes = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
     return isinstance(error, OSError) and error.errno in codes and error.filename is None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from retrieverbench.model import Artifact
     from retrieverbench.run import Suite, TargetEntry
 
-INTERRUPTED = 130
 NOTHING_KEPT = 5
 PIPE_WIDTH = 200
 
@@ -180,38 +179,27 @@ def _services(suite: Suite, file: Path) -> Compose:
 
 
 def _measure(prepared: Prepared, progress: Progress, services: Compose | None) -> Artifact:
-    import asyncio
+    from retrieverbench.cli.loop import run_in_loop
 
-    import anyio
+    async def main(on_signal: Callable[[Callable[[], None]], None]) -> Artifact:
+        import anyio
 
-    from retrieverbench.job import run_suite
+        from retrieverbench.job import run_suite
 
-    async def main() -> Artifact:
         interrupt = anyio.Event()
-        watch = asyncio.create_task(_watch_signals(interrupt, progress))
-        try:
-            return await run_suite(prepared, os.environ, progress, interrupt, services)
-        finally:
-            watch.cancel()
+
+        def ask() -> None:
+            interrupt.set()
+            progress.note("interrupted: closing what was opened; once more to end at once")
+
+        on_signal(ask)
+        return await run_suite(prepared, os.environ, progress, interrupt, services)
 
     try:
-        return anyio.run(main)
+        return run_in_loop(main, progress.note)
     except (BrokenPipeError, SystemExit) as error:
         # Of an adapter or an engine; `main` would take it for a reader of our output that left.
         raise RuntimeError(f"the run was ended from inside by {error!r}") from error
-
-
-async def _watch_signals(interrupt: object, progress: Progress) -> None:
-    """The first SIGINT or SIGTERM asks the job to stop; the second ends the process."""
-    import anyio
-
-    assert isinstance(interrupt, anyio.Event)
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            if interrupt.is_set():
-                os._exit(INTERRUPTED)
-            interrupt.set()
-            progress.note("interrupted: closing what was opened; once more to end at once")
 
 
 def _report(artifact: Artifact, exit_code: int, folder: Path) -> int:

@@ -154,9 +154,13 @@ class _Slots:
 
     def must_stop(self, error: BaseException, slot: int) -> bool:
         """Whether an exception ends the worker: neither the adapter's nor the sweeper's."""
-        if isinstance(error, Blocked | GeneratorExit):
-            return is_stop(error)
-        return self.stopping and not self.swept[slot] and is_stop(error)
+        if isinstance(error, Blocked):
+            return True
+        return (
+            (self.stopping or isinstance(error, GeneratorExit))
+            and not self.swept[slot]
+            and is_stop(error)
+        )
 
 
 async def _work(

@@ -139,6 +139,8 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
 def _raise(error: BaseException, timeout: float, *, late: bool) -> NoReturn:
     if isinstance(error, TimeoutError):
         raise TimedOut(f"search raised {type(error).__name__}: {text_of(error)}") from error
+    if isinstance(error, foreign.Blocked):
+        raise AdapterError(f"search was broken off: {error}") from error
     if isinstance(error, asyncio.CancelledError):
         if late:
             raise TimedOut(f"no answer within {timeout:g} s")

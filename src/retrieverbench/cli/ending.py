@@ -1,0 +1,63 @@
+"""The process ends when its command has: no thread of an adapter's keeps it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import select
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import NoReturn
+
+from retrieverbench.cli.output import close_streams
+
+LAST_SECONDS = 3.0
+"""How long threads that are not ours may take to end by themselves."""
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+class Ending:
+    """Made before anything else: its exit function is then the last that Python calls.
+
+    Python waits for every thread that is no daemon, also for one that an adapter left in a
+    call that never returns; `soon` bounds that. Afterwards it takes all objects apart, and
+    so runs foreign code once more, which may not end either; that never begins.
+    """
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+        atexit.register(self._last)
+
+    def soon(self, code: int) -> None:
+        """The process may end by itself; after LAST_SECONDS it ends all the same."""
+        self._code = code
+        threading.Thread(target=self._after, name="last resort", daemon=True).start()
+
+    def _after(self) -> None:
+        time.sleep(LAST_SECONDS)
+        main = threading.main_thread()
+        names = [t.name for t in threading.enumerate() if not t.daemon and t is not main]
+        if names and sys.stderr is not None:
+            say_now(f"warning: ended without waiting for what did not end: {', '.join(names)}")
+        end_now(self._code)
+
+    def _last(self) -> None:
+        close_streams()
+        end_now(self._code)
+
+
+def end_now(code: int) -> NoReturn:
+    """End at once, whatever runs; progress bars may have hidden the cursor."""
+    with suppress(OSError):
+        if os.isatty(2):
+            os.write(2, _SHOW_CURSOR)
+    os._exit(code)
+
+
+def say_now(text: str) -> None:
+    """One line on standard error past every lock and buffer; nothing if it would block."""
+    with suppress(OSError, ValueError):
+        if select.select([], [2], [], 0)[1]:
+            os.write(2, f"{text}\n".encode(errors="backslashreplace"))

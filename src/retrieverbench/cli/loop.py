@@ -1,0 +1,207 @@
+"""The event loop of a run: signals reach it though foreign code blocks it, and it always ends.
+
+asyncio's own ways, `asyncio.run` and `loop.add_signal_handler`, wait for the code in the loop: a
+task that swallows its cancellation, a thread that never returns or a call that does not give
+way would keep the process, and Ctrl-C would do nothing.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from retrieverbench.cli.ending import end_now, say_now
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
+
+INTERRUPTED = 130
+ASKING = (signal.SIGINT, signal.SIGTERM)
+BREAK = signal.SIGURG
+"""We send it to ourselves; by default it does nothing."""
+CALLERS = frozenset({"retrieverbench.run.foreign", "retrieverbench.load.block"})
+"""Whose tasks are an adapter's calls."""
+BEAT_SECONDS = 0.25
+TELL_SECONDS = 1.0
+BREAK_SECONDS = 3.0
+CLOSE_SECONDS = 1.0
+
+
+def run_in_loop(
+    main: Callable[[Callable[[Callable[[], None]], None]], Coroutine[Any, Any, T]],
+    note: Callable[[str], None],
+) -> T:
+    """Run `main` in a loop of its own and return its result, whatever else is in the loop.
+
+    `main` gets a function to which it gives what the first SIGINT or SIGTERM shall call; the
+    second ends the process. Code that blocks the loop is named after the first, and is broken
+    off where it runs Python. A task or callback of somebody else's that raises SystemExit or
+    KeyboardInterrupt does not end the run; `note` is told.
+    """
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    watch = _Watch(loop)
+    try:
+        with watch.installed():
+            return _result_of(loop.create_task(main(watch.on_signal)), loop, note)
+    finally:
+        closing = threading.Thread(target=_close, args=(loop,), name="end of loop", daemon=True)
+        closing.start()
+        closing.join(2 * CLOSE_SECONDS)
+
+
+def _result_of(
+    task: asyncio.Task[T], loop: asyncio.AbstractEventLoop, note: Callable[[str], None]
+) -> T:
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except (SystemExit, KeyboardInterrupt) as error:
+            if task.done():
+                raise
+            note(f"code in the background raised {type(error).__name__}; the run goes on")
+
+
+def _close(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is left and close the loop; in a thread, since what is left may block."""
+    import asyncio
+
+    with suppress(BaseException):
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=CLOSE_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        if all(task.done() for task in left):
+            loop.close()
+
+
+class _Watch:
+    """Takes signals in a thread: the main thread may be in a call that does not return.
+
+    What Python's own C code notes of a signal, it writes to our socket at once; a handler in
+    Python would wait until the main thread runs Python again.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ask: Callable[[], None] = lambda: None
+        self._inbox, self._outbox = socket.socketpair()
+        self._outbox.setblocking(False)
+        self._answered = monotonic()
+        self._has_told = False
+        self._patience = BREAK_SECONDS
+
+    def on_signal(self, ask: Callable[[], None]) -> None:
+        """What the first signal calls, in the loop."""
+        self._ask = ask
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._handle) for number in (*ASKING, BREAK)}
+        descriptor = signal.set_wakeup_fd(self._outbox.fileno(), warn_on_full_buffer=False)
+        thread = threading.Thread(target=self._run, name="signals", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(descriptor)
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            self._outbox.close()
+            thread.join(BEAT_SECONDS)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """In the main thread, in the middle of whatever it does."""
+        from retrieverbench.run.foreign import Blocked
+
+        if number == BREAK and _foreign_place(frame) is not None:
+            raise Blocked
+
+    def _run(self) -> None:
+        asked = False
+        with self._inbox:
+            while True:
+                try:
+                    numbers = self._inbox.recv(64)
+                except TimeoutError:
+                    self._look()
+                    continue
+                if not numbers:
+                    return
+                for number in numbers:
+                    if number not in ASKING:
+                        continue
+                    if asked:
+                        end_now(INTERRUPTED)
+                    asked = True
+                    self._answered = monotonic()
+                    self._call(self._ask)
+                    self._inbox.settimeout(BEAT_SECONDS)
+
+    def _look(self) -> None:
+        """Once in a while after the first signal: see whether the loop still turns."""
+        silent = monotonic() - self._answered
+        self._call(self._answer)
+        if silent < TELL_SECONDS:
+            self._has_told = False
+            return
+        main = threading.main_thread().ident or 0
+        place = _foreign_place(sys._current_frames().get(main))  # noqa: SLF001 - made for this
+        if place is None:
+            return
+        if not self._has_told:
+            self._has_told = True
+            say_now(f"interrupted, but {place} blocks the event loop; once more to end at once")
+        if silent > self._patience:
+            self._patience = TELL_SECONDS  # the next ones are of the same kind
+            signal.pthread_kill(main, BREAK)
+
+    def _answer(self) -> None:
+        self._answered = monotonic()
+
+    def _call(self, function: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(function)
+
+
+def _foreign_place(frame: FrameType | None) -> str | None:
+    """Where the main thread entered code that is not ours, as `mine.py:12 in search`.
+
+    None when it did not: when the loop waits, or works for us.
+    """
+    inside: list[FrameType] = []
+    while frame is not None and _module(frame) != "asyncio.events":
+        inside.insert(0, frame)
+        frame = frame.f_back
+    if frame is None:  # not called by the loop
+        return None
+    if inside and _module(inside[0]).startswith("anyio."):
+        del inside[0]  # the root of a task group's task
+    if not inside or (_is_ours(inside[0]) and _module(inside[0]) not in CALLERS):
+        return None
+    for found in inside:
+        if not _is_ours(found):
+            name = Path(found.f_code.co_filename).name
+            return f"{name}:{found.f_lineno} in {found.f_code.co_name}"
+    return None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return _module(frame).startswith("retrieverbench.")
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
