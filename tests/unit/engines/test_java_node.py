@@ -172,7 +172,7 @@ async def test_a_launcher_that_does_not_compile_says_why(tmp_path: Path) -> None
 
 
 async def test_a_damaged_launcher_is_compiled_anew(tmp_path: Path) -> None:
-    """The same folder afterwards, with the same classes; a whole one is left as it is."""
+    """The same folder afterwards, with the same jar; a whole one is left as it is."""
     wheel = await jvm.find(NODE, None)
     fetched = await jars.fetch_jars(NODE, await engine.fetch())
     paths = await jars.class_path(NODE, wheel.command, fetched, tmp_path)
@@ -200,7 +200,7 @@ def _replace_folder(classes: Path, _: str) -> None:
 
 
 def _classes(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.class")}
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.jar")}
 
 
 def test_every_jar_is_pinned() -> None:

@@ -24,7 +24,15 @@ from retrieverbench.engines.fetch import Progress, cache_folder
 from retrieverbench.model import Fidelity
 from retrieverbench.options import parse_options
 
-__all__ = ["FIDELITY", "JavaNode", "Options", "fetch_node", "missing_for", "start_node"]
+__all__ = [
+    "FIDELITY",
+    "JavaNode",
+    "Options",
+    "fetch_node",
+    "missing_for",
+    "prepare_node",
+    "start_node",
+]
 
 FIDELITY: Fidelity = "engine"
 
@@ -100,6 +108,27 @@ async def fetch_node(
     return folder
 
 
+async def prepare_node(node: JavaNode) -> None:
+    """Make later starts cheaper: compile the launcher, make the class-data archive, once.
+
+    Does nothing on a JVM that cannot. Raises BackendError as `start_node` does.
+    """
+    from retrieverbench.engines import processes
+    from retrieverbench.engines.java_node import archive, jars, jvm
+
+    chosen, java, folder = Options(), await jvm.find(node, None), cache_folder()
+    class_path = await jars.class_path(
+        node, java.command, await jars.fetch_jars(node, folder), folder
+    )
+    kept = archive.archive_for(node, java, class_path, folder)
+    if not archive.can_be_made(java) or await kept.is_whole():
+        return
+    async with processes.private_folder(node.name) as private:
+        command = jvm.command(java, private, class_path, heap_mb=chosen.heap_mb, quick=False)
+        name = f"retrieverbench-{secrets.token_hex(8)}"
+        await archive.make(node, kept, [*command, str(private / "node"), name], private)
+
+
 @asynccontextmanager
 async def start_node(node: JavaNode, options: Mapping[str, object]) -> AsyncIterator[Started]:
     """Start a node, wait until it answers a search, yield it, and remove every trace of it.
@@ -108,18 +137,25 @@ async def start_node(node: JavaNode, options: Mapping[str, object]) -> AsyncIter
     the node's log when it does not come up.
     """
     from retrieverbench.engines import processes
-    from retrieverbench.engines.java_node import jars, jvm, probe
+    from retrieverbench.engines.java_node import archive, jars, jvm, probe
 
     chosen = parse_options(Options, options, _where(node))
     java = await jvm.find(node, chosen.java_home)
     folder = cache_folder(chosen.cache)
     fetched = await jars.fetch_jars(node, folder, repository=chosen.repository)
     class_path = await jars.class_path(node, java.command, fetched, folder)
+    kept = archive.archive_for(node, java, class_path, folder)
+    found = kept.path if await kept.is_whole() else None
     name = f"retrieverbench-{secrets.token_hex(8)}"
     async with processes.private_folder(node.name) as private:
         home = private / "node"
         command = jvm.command(
-            java, private, class_path, heap_mb=chosen.heap_mb, quick=chosen.quick_start
+            java,
+            private,
+            class_path,
+            heap_mb=chosen.heap_mb,
+            quick=chosen.quick_start,
+            archive=found,
         )
         command += [str(home), name]
         async with processes.running([command], folder=private, name=node.name) as process:
@@ -135,6 +171,7 @@ async def start_node(node: JavaNode, options: Mapping[str, object]) -> AsyncIter
                     "heap_mb": chosen.heap_mb,
                     "quick_start": chosen.quick_start,
                     "java": java.version,
+                    "class_archive": found is not None,
                     "lacks": list(node.lacks),
                 },
                 process=process,

@@ -24,7 +24,7 @@ from retrieverbench.errors import BackendError
 
 _COMPILER = "org.eclipse.jdt:ecj:"
 _SUMS = "sha256.json"
-_CLASSES, _PLUGINS = "classes", "plugins"
+_LAUNCHER, _PLUGINS = "launcher.jar", "plugins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ async def class_path(node: JavaNode, java: Path, jars: Jars, folder: Path) -> li
 
 
 def _paths(made: Path, jars: Jars) -> list[Path]:
-    return [made / _CLASSES, *jars.server, *sorted((made / _PLUGINS).glob("*.jar"))]
+    return [made / _LAUNCHER, *jars.server, *sorted((made / _PLUGINS).glob("*.jar"))]
 
 
 async def _make(node: JavaNode, java: Path, jars: Jars, made: Path) -> None:
@@ -86,6 +86,7 @@ async def _make(node: JavaNode, java: Path, jars: Jars, made: Path) -> None:
         await anyio.to_thread.run_sync(_unpack, jars.plugins, partial / _PLUGINS)
     await _compile(node, java, jars, partial)
     with _naming(node, made):
+        await anyio.to_thread.run_sync(_pack, partial / "classes", partial / _LAUNCHER)
         await anyio.to_thread.run_sync(_put_in_place, partial, made)
 
 
@@ -104,13 +105,23 @@ async def _compile(node: JavaNode, java: Path, jars: Jars, made: Path) -> None:
     release = str(node.oldest_java)
     # The runtime image of the wheel has no signature data, so `--release` cannot be used.
     command = [str(java), "-jar", str(jars.compiler), "-source", release, "-target", release]
-    command += ["-proc:none", "-nowarn", "-d", str(made / _CLASSES), "-cp", paths]
+    classes = made / "classes"
+    command += ["-proc:none", "-nowarn", "-d", str(classes), "-cp", paths]
     done = await anyio.run_process([*command, str(node.folder / "java")], check=False)
     if done.returncode != 0:
         raise BackendError(
             f"engine {node.name}: compiling its launcher failed with exit {done.returncode}: "
             f"{(done.stderr or done.stdout).decode('utf-8', 'replace').strip()}"
         )
+
+
+def _pack(classes: Path, jar: Path) -> None:
+    """A jar of the classes: a JVM archives no class that lies in a folder."""
+    with zipfile.ZipFile(jar, "w") as packed:
+        for path in sorted(classes.rglob("*.class")):
+            name = path.relative_to(classes).as_posix()
+            packed.writestr(zipfile.ZipInfo(name), path.read_bytes())
+    shutil.rmtree(classes)
 
 
 @contextmanager
@@ -142,11 +153,10 @@ def _is_whole(made: Path) -> bool:
 
 
 def _sums(made: Path) -> dict[str, str]:
-    """The sha256 of each class and jar by its path in the folder."""
+    """The sha256 of each jar by its path in the folder."""
     return {
         path.relative_to(made).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(made.rglob("*"))
-        if path.suffix in {".class", ".jar"}
+        for path in sorted(made.rglob("*.jar"))
     }
 
 

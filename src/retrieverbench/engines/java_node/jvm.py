@@ -38,7 +38,13 @@ async def find(node: JavaNode, java_home: str | None) -> Java:
 
 
 def command(
-    java: Java, private: Path, class_path: Sequence[Path], *, heap_mb: int, quick: bool
+    java: Java,
+    private: Path,
+    class_path: Sequence[Path],
+    *,
+    heap_mb: int,
+    quick: bool,
+    archive: Path | None = None,
 ) -> list[str]:
     """The call of the JVM up to the main class; everything it writes goes below `private`."""
     return [
@@ -47,6 +53,7 @@ def command(
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",
         *(["-XX:TieredStopAtLevel=1"] if quick else []),
+        *([f"-XX:AOTCache={archive}"] if archive else []),
         "-XX:-UsePerfData",  # else a file in the system's temporary folder
         f"-XX:ErrorFile={private / 'jvm-error.log'}",
         f"-Djava.io.tmpdir={private}",
