@@ -46,12 +46,6 @@ def corpus() -> list[Chunk]:
 CHUNKS = corpus()
 
 
-@pytest.fixture(scope="module")
-async def engines() -> AsyncIterator[Engines]:
-    async with Engines() as started:
-        yield started
-
-
 @pytest.fixture(scope="module", params=list(combinations()), ids=lambda p: f"{p[0]}-{p[1]}")
 async def place(request: Any, engines: Engines) -> AsyncIterator[Place]:
     name, layout = request.param

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,12 +24,6 @@ EXACT = [
     for name, layout in combinations()
     if {"dense", "exact"} <= load_adapter(name).cls.capabilities and layout == "filter"
 ]
-
-
-@pytest.fixture(scope="module")
-async def engines() -> AsyncIterator[Engines]:
-    async with Engines() as started:
-        yield started
 
 
 async def answers(place: Place, mode: Mode, cases: tuple[GoldenCase, ...]) -> list[list[str]]:

@@ -22,18 +22,12 @@ def test_demo_runs_and_the_readme_shows_its_figures(bench: Bench) -> None:
     assert artifact["golden"]["cases"] == 115
     assert {t["leaks"]["proof"] for t in artifact["targets"]} == {"clean"}
     assert json.dumps(artifact, allow_nan=False)
+    means = [t["scores"]["means"]["ndcg@10"]["value"] for t in artifact["targets"]]
+    assert min(means) < 0.9, "the set is saturated: it tells no retriever from another"
 
 
 def _row(text: str) -> list[str]:
-    """Target, fidelity, nDCG@10 and Recall@10 of the first lexical row of memory."""
-    lines = (line.split() for line in text.splitlines())
+    """Target, fidelity, nDCG@10 and Recall@10 of memory's lexical row in the quality table."""
+    lines = [line.split() for line in text.splitlines()]
+    del lines[: lines.index(["Quality"])]
     return next(words for words in lines if words[:1] == ["memory/lexical/filter"])
-
-
-def test_the_demo_set_is_not_saturated(bench: Bench) -> None:
-    done = bench.run(
-        "run", DEMO, "--target", "memory", "--no-timing", "--results", bench.folder / "results"
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    means = [t["scores"]["means"]["ndcg@10"]["value"] for t in bench.artifact()["targets"]]
-    assert min(means) < 0.9

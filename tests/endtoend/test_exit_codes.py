@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 def test_example_passes_with_0(bench: Bench) -> None:
-    done = bench.run("run", "suite.toml")
+    done = bench.process("run", "suite.toml")
     assert done.returncode == 0, done.stderr
     assert "PASS (exit 0)" in done.stdout
 
@@ -130,19 +130,9 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
         "timing = { rounds = 1, requests = 20, warmup = 1 }", slow
     )
     suite.write_text(text, encoding="utf-8")
-    process = subprocess.Popen(
-        [COMMAND, "run", suite],
-        cwd=bench.folder,
-        stderr=subprocess.PIPE,
-        text=True,
-        stdout=subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("timed pass"):
-            break
-    process.send_signal(signal.SIGINT)
-    out, _err = process.communicate(timeout=60)
+    with bench.started("run", suite, until="timed pass") as process:
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "INTERRUPTED (exit 130)" in out
     artifact = bench.artifact()
@@ -208,17 +198,10 @@ def test_a_leak_wins_over_an_interrupt(bench: Bench, stage: str) -> None:
     suite = bench.suite(target, head="concurrency = 1")
     text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 100000")
     suite.write_text(text, encoding="utf-8")
-    process = subprocess.Popen(
-        [COMMAND, "run", suite], cwd=bench.folder, stderr=subprocess.PIPE, text=True,
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if stage in line:
-            break
-    sleep(0.15)
-    process.send_signal(signal.SIGINT)
-    out, _err = process.communicate(timeout=60)
+    with bench.started("run", suite, until=stage) as process:
+        sleep(0.15)
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=60)
     assert process.returncode == 4, out
 
 
@@ -278,21 +261,9 @@ def test_nothing_is_left_running(bench: Bench) -> None:
     suite = bench.suite('adapter = "pgvector"\nengine = "embedded"')
     text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 200000")
     suite.write_text(text, encoding="utf-8")
-    process = subprocess.Popen(
-        [COMMAND, "run", suite],
-        cwd=bench.folder,
-        stderr=subprocess.PIPE,
-        text=True,
-        stdout=subprocess.DEVNULL,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("timed pass"):
-            break
-    children = _descendants(process.pid)
-    assert children
-    process.kill()
-    process.communicate(timeout=30)
+    with bench.started("run", suite, until="timed pass") as process:
+        children = _descendants(process.pid)
+        assert children
     deadline = monotonic() + 20
     while any(Path(f"/proc/{pid}").exists() for pid in children) and monotonic() < deadline:
         sleep(0.1)

@@ -50,7 +50,7 @@ def test_no_fault_of_the_output_hides_a_leak(bench: Bench, redirect: str) -> Non
 
 
 def test_an_encoding_without_our_letters_hides_no_leak(bench: Bench) -> None:
-    done = bench.run("run", leaking_suite(bench), env={"PYTHONIOENCODING": "ascii"})
+    done = bench.process("run", leaking_suite(bench), env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 4, done.stderr
     assert "LEAK (exit 4)" in done.stdout
     assert "Traceback" not in done.stderr
@@ -58,31 +58,27 @@ def test_an_encoding_without_our_letters_hides_no_leak(bench: Bench) -> None:
 
 REPLACING = """
 import pathlib
+from retrieverbench.model import Hit, Response
 from retrieverbench_adapters.memory import Memory
-from leaking_base import answer
 
 class Replacing(Memory):
     async def search(self, query):
         results = pathlib.Path("results")
         if not results.exists():
             results.write_text("a file, put here during the run")
-        return await answer(super().search, query)
+        return ANSWER
 """
-HONEST = "async def answer(search, query): return await search(query)"
-LEAKY = """
-from retrieverbench.model import Hit, Response
-async def answer(search, query): return Response([Hit("cedar/leave/annual#1", 1.0)])
-"""
+HONEST = "await super().search(query)"
+LEAKY = 'Response([Hit("cedar/leave/annual#1", 1.0)])'
 
 
 @pytest.mark.parametrize(("answer", "code", "word"), [(LEAKY, 4, "LEAK"), (HONEST, 5, "PASS")])
 def test_results_that_cannot_be_kept_are_reported_all_the_same(
     bench: Bench, answer: str, code: int, word: str
 ) -> None:
-    (bench.folder / "leaking_base.py").write_text(answer, encoding="utf-8")
-    (bench.folder / "replacing.py").write_text(REPLACING, encoding="utf-8")
+    (bench.folder / "replacing.py").write_text(REPLACING.replace("ANSWER", answer), "utf-8")
     suite = bench.suite('adapter = "./replacing.py:Replacing"\nmodes = ["lexical"]')
-    done = bench.run("run", suite, env={"PYTHONPATH": str(bench.folder)})
+    done = bench.run("run", suite)
     assert done.returncode == code, done.stdout + done.stderr
     assert word in done.stdout
     assert "cannot be written: Not a directory" in done.stderr

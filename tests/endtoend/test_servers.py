@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -19,11 +19,11 @@ from engine_support import need_engine
 MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
 
 
-@pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+@contextmanager
+def started_server(folder: Path) -> Iterator[dict[str, Any]]:
     """`retrieverbench engine start pgvector` in a process of its own, and its ready file."""
     need_engine("pgvector")
-    ready = tmp_path_factory.mktemp("server") / "ready.json"
+    ready = folder / "ready.json"
     process = subprocess.Popen([COMMAND, "engine", "start", "pgvector", "--ready-file", ready])
     deadline = monotonic() + 60
     while not ready.exists() and process.poll() is None and monotonic() < deadline:
@@ -35,6 +35,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == told["ends with"]
     assert not ready.exists()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """One server, which every test leaves as it was."""
+    with started_server(tmp_path_factory.mktemp("server")) as ready:
+        yield ready
 
 
 def target(server: dict[str, Any]) -> str:
@@ -67,28 +74,22 @@ def test_a_wrong_password_is_3_in_the_servers_words_and_others_finish(
     assert "password authentication failed" in done.stdout
     assert "wrong-s3cret" not in done.stdout + done.stderr
     *failed, finished = bench.artifact()["targets"]
-    assert finished["scores"] is not None
+    assert finished["scores"] is not None, finished["failure"]
     assert [t["scores"] for t in failed] == [None, None, None]
     assert {t["failure_code"] for t in failed} == {"auth"}
 
 
 def test_a_server_that_dies_during_the_run_is_3_and_no_zero(
-    bench: Bench, server: dict[str, Any]
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    suite = bench.suite(target(server), MEMORY)
-    text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 100000")
-    suite.write_text(text.replace("warmup = 1", "warmup = 1, seconds = 8.0"), encoding="utf-8")
-    process = subprocess.Popen(
-        [COMMAND, "run", suite], cwd=bench.folder, text=True,
-        env={**os.environ, **secrets_of(server)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("timed pass"):
-            break
-    _kill_postgres(server["pid"])
-    server["ends with"] = 3
-    out, _err = process.communicate(timeout=150)
+    with started_server(tmp_path_factory.mktemp("dying")) as server:
+        suite = bench.suite(target(server), MEMORY)
+        text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 100000")
+        suite.write_text(text.replace("warmup = 1", "warmup = 1, seconds = 8.0"), encoding="utf-8")
+        with bench.started("run", suite, until="timed pass", **secrets_of(server)) as process:
+            _kill_postgres(server["pid"])
+            server["ends with"] = 3
+            out, _err = process.communicate(timeout=150)
     assert process.returncode == 3, out
     assert "timed requests failed" in out
     assert all(t["scores"] is not None for t in bench.artifact()["targets"])

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
+from unittest.mock import patch
 
 import anyio
 
+from retrieverbench.cli import main
 from retrieverbench.gate import judge
 from retrieverbench.job import Quiet, prepare, run_suite
 from retrieverbench.model import Artifact
 from retrieverbench.run import load_suite
 
 COMMAND = Path(sys.executable).with_name("retrieverbench")
+Done = subprocess.CompletedProcess[str]
 
 
 def write_example(folder: Path) -> Path:
@@ -44,17 +50,42 @@ def measure(suite_file: Path) -> Artifact:
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with the example set, and the command run in it."""
+    """A folder with the example set, and the command run in it.
+
+    `command` is the script of another installation; without it the command runs in this
+    process, which starts nothing and imports nothing anew.
+    """
 
     folder: Path
-    command: Path = COMMAND
+    command: Path | None = None
 
-    def run(
+    def run(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
+        """The command here, all but its process: arguments, environment, folder, output."""
+        if self.command is not None:
+            return self.process(*arguments, env=env)
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        words = [str(COMMAND), *map(str, arguments)]
+        with (
+            patch.object(sys, "argv", words),
+            patch.object(sys, "stdout", out),
+            patch.object(sys, "stderr", err),
+            patch.dict(os.environ, env or {}),
+            chdir(self.folder),
+        ):
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code
+        assert isinstance(code, int)
+        texts = (stream.buffer.getvalue().decode() for stream in (out, err))
+        return Done(words, code, *texts)
+
+    def process(
         self, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout: float = 150
-    ) -> subprocess.CompletedProcess[str]:
-        """Run the command here and wait for it."""
+    ) -> Done:
+        """The command as a process of its own, waited for."""
         return subprocess.run(
-            [self.command, *arguments],
+            [self.command or COMMAND, *arguments],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             capture_output=True,
@@ -62,6 +93,21 @@ class Bench:
             timeout=timeout,
             check=False,
         )
+
+    @contextmanager
+    def started(self, *arguments: str | Path, until: str, **env: str) -> Iterator[Popen[str]]:
+        """The command as a process that has begun a line on standard error with `until`."""
+        process = Popen(
+            [COMMAND, *arguments], cwd=self.folder, env={**os.environ, **env}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stderr is not None
+        try:
+            assert any(until in line for line in process.stderr), f"ended before {until!r}"
+            yield process
+        finally:
+            process.kill()
+            process.communicate(timeout=30)
 
     def suite(self, *targets: str, more: str = "", head: str = "") -> Path:
         """Write a suite over the example set with these [[targets]] entries."""
