@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench_support import Bench
+from retrieverbench.metrics.conventions import CONVENTIONS
 
 
 def expected(path: Path) -> dict[str, float]:
@@ -85,6 +86,14 @@ def test_no_metric_is_2(bench: Bench, metrics: str) -> None:
     done = bench.run("score", "r", "j", "--metrics", metrics)
     assert (done.returncode, done.stdout) == (2, "")
     assert "names no metric; write nDCG@10" in done.stderr
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_every_convention_has_a_default_or_says_what_it_has(bench: Bench, convention: str) -> None:
+    write(bench, "1 Q0 a 1 2.0 x\n", "1 0 a 1\n")
+    done = bench.run("score", "r", "j", "--convention", convention)
+    assert done.returncode == 0, done.stderr
+    assert "all" in done.stdout
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,11 @@ NOTHING_VALID = RetrieverBenchError.exit_code
 @click.command()
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 @click.argument("qrels_file", metavar="QRELS", type=click.Path(path_type=Path))
-@click.option("--metrics", default=DEFAULT_METRICS, show_default=True, help="Comma-separated.")
+@click.option(
+    "--metrics",
+    show_default=f"those of {DEFAULT_METRICS} that the convention has",
+    help="Comma-separated.",
+)
 @click.option(
     "--convention",
     default="house",
@@ -33,7 +38,9 @@ NOTHING_VALID = RetrieverBenchError.exit_code
     "is version 10 called with -c (every judged query counts).",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: mean and per_query.")
-def score(run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as_json: bool) -> int:
+def score(
+    run_file: Path, qrels_file: Path, metrics: str | None, convention: str, *, as_json: bool
+) -> int:
     """Score a TREC run file against judgements (TREC or BEIR), both of which are only read.
 
     What was unusual in them is told on standard error. Exits 5 when no mean could be computed.
@@ -41,9 +48,7 @@ def score(run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as
     from retrieverbench.golden.trec import Negative, read_qrels, read_run
     from retrieverbench.metrics import score_trec
 
-    names = [name.strip() for name in metrics.split(",") if name.strip()]
-    if not names:
-        raise InputError(f"--metrics: {metrics!r} names no metric; write {DEFAULT_METRICS}")
+    names = _names(metrics, convention)
     negative: Negative = "refuse" if convention == "house" else "keep"
     qrels = read_qrels(qrels_file, negative=negative)
     run = read_run(run_file)
@@ -62,6 +67,25 @@ def score(run_file: Path, qrels_file: Path, metrics: str, convention: str, *, as
         return 0
     tell(f"error: nothing valid was measured: {_why_none(result)}")
     return NOTHING_VALID
+
+
+def _names(metrics: str | None, convention: str) -> list[str]:
+    """The metrics asked for; without any, the usual ones that the convention has."""
+    from retrieverbench.metrics import parse_metric
+    from retrieverbench.metrics.conventions import find_convention
+
+    if metrics is not None:
+        names = [name.strip() for name in metrics.split(",") if name.strip()]
+        if not names:
+            raise InputError(f"--metrics: {metrics!r} names no metric; write {DEFAULT_METRICS}")
+        return names
+    rules = find_convention(convention)
+    known = []
+    for name in DEFAULT_METRICS.split(","):
+        with suppress(InputError):
+            rules.adopt(parse_metric(name))
+            known.append(name)
+    return known or ["MRR@10"]  # of the systems that have none of the usual ones
 
 
 def _print(result: TrecScores, names: Sequence[str], *, as_json: bool) -> None:

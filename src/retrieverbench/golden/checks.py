@@ -117,7 +117,11 @@ def _check_parents(cases: Sequence[GoldenCase], ids: Collection[str], faults: Fa
         if case.parent is None:
             continue
         if case.parent not in ids:
-            faults.error("G27", f"parent: {quote(case.parent)} is not in this set", case.line)
+            faults.error(
+                "G27",
+                f"parent: {quote(case.parent)} is not in this set; name a case of it",
+                case.line,
+            )
             continue
         chain = _chain(case, by_id)
         if chain[-1] == case.id:

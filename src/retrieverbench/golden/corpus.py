@@ -212,7 +212,7 @@ def _check_ids(chunks: Iterable[tuple[Chunk, int]], faults: Faults) -> None:
             faults.error(
                 "G38",
                 f"id: {quote(chunk.id)} of tenant {quote(chunk.tenant.value)} "
-                f"is already in line {earlier}",
+                f"is already in line {earlier}; ids are unique within a tenant",
                 line,
             )
     for seen in by_tenant.values():

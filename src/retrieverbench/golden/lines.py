@@ -148,7 +148,9 @@ class _Parser:
             )
             return
         self._faults.error(
-            "G03", f"not valid JSON: {error.msg} at column {error.colno}; {_REMEDY}", number
+            "G03",
+            f"not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}; {_REMEDY}",
+            number,
         )
 
     def _count_objects(self, text: str) -> int:

@@ -40,7 +40,7 @@ def graded(*grades: int) -> dict[str, object]:
             [case(1), case(2, id="C1")],
             "2: 'c1' and 'C1' differ only in case; they are two ids [G31]",
         ),
-        ([case(1, parent="c0")], "1: parent: 'c0' is not in this set [G27]"),
+        ([case(1, parent="c0")], "1: parent: 'c0' is not in this set; name a case of it [G27]"),
         (
             [case(1, parent="c1")],
             "1: parent: 'c1' leads back to this case ('c1' → 'c1'); name the original [G27]",

@@ -47,7 +47,10 @@ FIRST = '{"id": "a", "tenant": "acme", "text": "t"}\n'
         ),
         (
             '{"id": "hr:12", "tenant": "acme", "text": "t"}\n' * 2,
-            "2: id: 'hr:12' of tenant 'acme' is already in line 1 [G38]",
+            (
+                "2: id: 'hr:12' of tenant 'acme' is already in line 1; "
+                "ids are unique within a tenant [G38]"
+            ),
         ),
         (
             '{"id": "a", "text": " ", "title": ""}',

@@ -166,3 +166,13 @@ def test_nan_passes_where_the_caller_has_a_better_message() -> None:
 def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read .No such file or directory.; check"):
         read_file(tmp_path / "none.jsonl")
+
+
+def test_no_message_says_at_twice() -> None:
+    """Python's own message for a control character ends in `at`."""
+    faults = Faults("f")
+    read_lines(b'{"a": "tab\there"}\n{"a": "open', faults)
+    assert [line.partition(";")[0] for line in faults.lines(warnings=False)] == [
+        "f:1: not valid JSON: Invalid control character at column 11",
+        "f:2: not valid JSON: Unterminated string starting at column 7",
+    ]
