@@ -39,7 +39,7 @@ def entry(name: str, adapter: str, layout: str = "filter") -> str:
 
 
 def test_every_adapter_has_a_mutant() -> None:
-    assert sorted(path.stem for path in MUTANTS.glob("*.py")) == NAMES
+    assert {path.stem for path in MUTANTS.glob("*.py")} >= set(NAMES)
 
 
 def test_clean_adapters_pass(bench: Bench) -> None:
