@@ -126,7 +126,7 @@ def interrupt(bench: Bench, path: Path, times: int, after: str) -> tuple[int, st
 
 def test_calls_that_swallow_cancellation_fail_their_targets_and_no_other(faulty: Bench) -> None:
     names = ["OpenSwallows", "PutSwallows", "SearchSwallows", "Leaky", "Late"]
-    done = faulty.run("run", suite(faulty, *map(entry, names), MEMORY), timeout=120)
+    done = faulty.process("run", suite(faulty, *map(entry, names), MEMORY), timeout=120)
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4); also not measured" in done.stdout
     assert "Traceback" not in done.stderr
@@ -144,7 +144,7 @@ def test_calls_that_swallow_cancellation_fail_their_targets_and_no_other(faulty:
 
 
 def test_what_a_client_leaves_in_the_background_keeps_nothing(faulty: Bench) -> None:
-    done = faulty.run("run", suite(faulty, entry("Careless"), timeout=20.0), timeout=60)
+    done = faulty.process("run", suite(faulty, entry("Careless"), timeout=20.0), timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS (exit 0)" in done.stdout
     assert "code in the background raised SystemExit; the run goes on" in done.stderr

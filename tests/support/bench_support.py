@@ -19,7 +19,8 @@ from unittest.mock import patch
 
 import anyio
 
-from retrieverbench.cli import main
+from retrieverbench.cli.main import _exit_code
+from retrieverbench.cli.output import close_streams, open_streams
 from retrieverbench.gate import judge
 from retrieverbench.job import Quiet, prepare, run_suite
 from retrieverbench.model import Artifact
@@ -72,11 +73,9 @@ class Bench:
             patch.dict(os.environ, env or {}),
             chdir(self.folder),
         ):
-            try:
-                main()
-            except SystemExit as ended:
-                code = ended.code
-        assert isinstance(code, int)
+            open_streams()
+            code = _exit_code()
+            close_streams()
         texts = (stream.buffer.getvalue().decode() for stream in (out, err))
         return Done(words, code, *texts)
 
