@@ -8,6 +8,14 @@ from retrieverbench.model.artifact import (
     GoldenRecord,
     TargetResult,
 )
+from retrieverbench.model.audit import (
+    SEVERITIES,
+    Arm,
+    LeakClass,
+    Outcome,
+    ProbeResult,
+    Severity,
+)
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
@@ -47,7 +55,9 @@ __all__ = [
     "DEFAULT_TENANT_PATTERN",
     "MODES",
     "SCHEMA",
+    "SEVERITIES",
     "Agreement",
+    "Arm",
     "Artifact",
     "BackendRecord",
     "Baseline",
@@ -68,12 +78,15 @@ __all__ = [
     "Hit",
     "Layout",
     "LeakCheck",
+    "LeakClass",
     "LeakFinding",
     "Mean",
     "Mode",
     "Noise",
+    "Outcome",
     "Percentile",
     "Plan",
+    "ProbeResult",
     "Proof",
     "Query",
     "Repeat",
@@ -84,6 +97,7 @@ __all__ = [
     "RuleResult",
     "Run",
     "Scores",
+    "Severity",
     "Signal",
     "Slice",
     "Target",

@@ -1,0 +1,82 @@
+"""The audit of one target: every probe in every mode and arm, each with its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+
+from retrieverbench.errors import BackendError
+from retrieverbench.leaks.probe import Probe, conclude
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.model import Arm, Mode, ProbeResult
+from retrieverbench.run import Abandoned, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """What is probed. `read_only` leaves out the probes that write."""
+
+    probes: Sequence[Probe]
+    modes: Sequence[Mode]
+    arms: Sequence[Arm]
+    read_only: bool = False
+
+
+async def audit_target(
+    scene: Scene,
+    plan: AuditPlan,
+    into: list[ProbeResult],
+    on_done: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the plan; `scene` is a blank one on the loaded place, results go `into` a list.
+
+    A probe that the backend does not answer is inconclusive, and the others go on. Abandoned
+    ends the audit.
+    """
+    for probe in plan.probes:
+        for mode in plan.modes:
+            for arm in plan.arms:
+                if mode not in probe.modes or arm not in probe.arms:
+                    continue
+                result = await _probe_once(probe, fresh(scene, probe, mode, arm), plan)
+                into.append(result)
+        on_done()
+
+
+def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
+    """A scene of its own for one probe, mode and arm."""
+    return replace(
+        scene,
+        probe=probe.id,
+        mode=mode,
+        arm=arm,
+        trials=0,
+        findings=[],
+        failures=[],
+        controls=[],
+        uncontrolled=[],
+        facts={},
+        moved={},
+    )
+
+
+async def _probe_once(probe: Probe, scene: Scene, plan: AuditPlan) -> ProbeResult:
+    reason = _left_out(probe, scene.capabilities, read_only=plan.read_only)
+    start = perf_counter_ns()
+    if reason is None:
+        try:
+            await probe.ask(scene)
+        except Abandoned:
+            raise
+        except BackendError as error:
+            scene.uncontrolled.insert(0, f"the backend failed: {one_line(error)}")
+    result = conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
+    return result if reason is None else replace(result, outcome="not applicable", reason=reason)
+
+
+def _left_out(probe: Probe, capabilities: frozenset[str], *, read_only: bool) -> str | None:
+    lacking = sorted(probe.needs - capabilities)
+    if lacking:
+        return f"the adapter does not declare {', '.join(lacking)}"
+    return "read-only" if read_only and probe.writes else None

@@ -1,0 +1,77 @@
+"""What a probe is: declared in a catalog, run on a scene, judged in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.model import MODES, Arm, LeakClass, Mode, Outcome, ProbeResult, Severity
+
+ARMS: tuple[Arm, ...] = ("guarded", "below the guard")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One entry of the catalog.
+
+    `ask` puts its questions to a scene. `modes` are those it makes sense in; `needs` the
+    capabilities without which it is not applicable; `writes` whether it changes what the
+    place holds, so that it gets a place of its own and is not probed on an attached index.
+    `help` says what a failure means and what to do.
+    """
+
+    id: str
+    title: str
+    leak_class: LeakClass
+    severity: Severity
+    help: str
+    ask: Callable[[Scene], Awaitable[None]]
+    modes: tuple[Mode, ...] = MODES
+    arms: tuple[Arm, ...] = ARMS
+    needs: frozenset[str] = frozenset()
+    writes: bool = False
+
+
+def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
+    """The outcome: a finding is a leak, whatever the probe was looking for.
+
+    Without a finding or a failure it passes only when every positive control was met.
+    """
+    found = bool(scene.findings)
+    return ProbeResult(
+        probe=probe.id,
+        title=probe.title,
+        target=scene.target,
+        mode=scene.mode,
+        arm=scene.arm,
+        outcome=_outcome(scene),
+        leak_class="leak" if found else probe.leak_class,
+        severity="critical" if found else probe.severity,
+        reason=_reason(scene),
+        control="; ".join(scene.controls),
+        trials=scene.trials,
+        findings=tuple(scene.findings),
+        facts=dict(scene.facts),
+        seconds=seconds,
+    )
+
+
+def _outcome(scene: Scene) -> Outcome:
+    if scene.findings or scene.failures:
+        return "fail"
+    return "inconclusive" if scene.uncontrolled or not scene.controls else "pass"
+
+
+def _reason(scene: Scene) -> str:
+    if scene.findings:
+        first = scene.findings[0]
+        owner = f"belongs to {first.owner!r}" if first.owner else "is in no ledger"
+        more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
+        return f"{first.tenant!r} was shown {first.uid!r}, which {owner}{more}"
+    if scene.failures:
+        more = f"; and {len(scene.failures) - 1} more" if len(scene.failures) > 1 else ""
+        return f"{scene.failures[0]}{more}"
+    if scene.uncontrolled:
+        return f"its control failed: {scene.uncontrolled[0]}"
+    return "" if scene.controls else "it had no positive control"

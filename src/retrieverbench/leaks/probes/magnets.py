@@ -1,0 +1,116 @@
+"""Questions that foreign chunks answer best (P01, P02, P03, P22, P26)."""
+
+from __future__ import annotations
+
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import only_word
+
+TOTAL = frozenset({"text", "tenant", "total"})
+_FILTER = "every leg of the search must carry the tenant condition"
+
+
+async def canary_twin(scene: Scene) -> None:
+    """Each tenant's canary, asked for by its owner and by the next tenant."""
+    tenants = scene.world.tenants
+    for owner, asker in zip(tenants, tenants[1:] + tenants[:1], strict=True):
+        canary = scene.world.canaries[owner]
+        own = await scene.ask(owner.value, canary.text, canary.vector)
+        scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own canary")
+        await scene.ask(asker.value, canary.text, canary.vector)
+
+
+async def lexical_magnet(scene: Scene) -> None:
+    """A word that only foreign chunks hold."""
+    tenants = scene.world.tenants
+    for number, owner in enumerate(tenants):
+        asker = tenants[(number + 1) % len(tenants)]
+        vector = scene.world.chunks[owner][0].vector
+        own = await scene.ask(owner.value, only_word(number), vector)
+        scene.control(bool(own.uids), f"{owner.value!r} finds chunks by its own word")
+        seen = await scene.ask(asker.value, only_word(number), vector)
+        if scene.mode == "lexical":
+            scene.expect(
+                not seen.uids, f"{asker.value!r} got {len(seen.uids)} chunks without the word"
+            )
+
+
+async def dense_magnet(scene: Scene) -> None:
+    """A query vector that is a foreign chunk's own."""
+    tenants = scene.world.tenants
+    for number, owner in enumerate(tenants):
+        asker = tenants[(number + 1) % len(tenants)]
+        chunk = scene.world.chunks[owner][0]
+        own = await scene.ask(owner.value, chunk.text, chunk.vector)
+        scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by its vector")
+        await scene.ask(asker.value, "policy", chunk.vector)
+
+
+async def unknown_tenant(scene: Scene) -> None:
+    """A well-formed name that nobody bears."""
+    asker = scene.world.tenants[0]
+    chunk = scene.world.chunks[asker][0]
+    own = await scene.ask(asker.value, chunk.text, chunk.vector)
+    scene.control(bool(own.uids), "a known tenant finds chunks by the same question")
+    seen = await scene.ask("nobody-of-this-name", chunk.text, chunk.vector, want=TOTAL)
+    scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
+    scene.expect(not seen.total, f"an unknown tenant was told a total of {seen.total}")
+    scene.expect(seen.error is None, f"an unknown tenant got an error: {seen.error}")
+
+
+async def identical_text(scene: Scene) -> None:
+    """The same text and vector in every tenant: each gets its own copies."""
+    for tenant in scene.world.tenants:
+        for twin in (c for c in scene.world.chunks[tenant] if c.id.startswith("twin")):
+            seen = await scene.ask(tenant.value, twin.text, twin.vector)
+            scene.control(bool(seen.uids), f"{tenant.value!r} gets an answer")
+            scene.expect(
+                twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"
+            )
+
+
+PROBES = (
+    Probe(
+        "P01",
+        "canary twin",
+        "leak",
+        "critical",
+        f"A tenant was shown another's private text; {_FILTER}.",
+        canary_twin,
+    ),
+    Probe(
+        "P02",
+        "foreign lexical magnet",
+        "leak",
+        "critical",
+        f"Words that only others use found their chunks; {_FILTER}.",
+        lexical_magnet,
+        modes=("lexical", "hybrid"),
+    ),
+    Probe(
+        "P03",
+        "foreign dense magnet",
+        "leak",
+        "critical",
+        f"A vector that is another's found its chunk; {_FILTER}.",
+        dense_magnet,
+        modes=("dense", "hybrid"),
+    ),
+    Probe(
+        "P22",
+        "unknown tenant",
+        "fail-open",
+        "critical",
+        "A tenant that owns nothing must be answered with nothing, not with everything.",
+        unknown_tenant,
+    ),
+    Probe(
+        "P26",
+        "identical text in several tenants",
+        "leak",
+        "high",
+        "Deduplication works across tenants, or the copies replace each other: "
+        "keys and deduplication must include the tenant.",
+        identical_text,
+    ),
+)

@@ -1,0 +1,207 @@
+"""One probe at work: what it asks, what comes back, what it concludes.
+
+Whatever a probe looks for, every answer is judged: a foreign or unknown uid, or a foreign
+token anywhere in a response, is a finding. A probe passes only when its positive control
+has shown that there was something to find.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from retrieverbench.adapter import Adapter
+from retrieverbench.errors import BackendError, TenantError
+from retrieverbench.leaks.ledger import foreign_hits
+from retrieverbench.leaks.record import Request, RequestLog
+from retrieverbench.leaks.scan import plain_words, strings_in
+from retrieverbench.leaks.unguarded import unchecked_tenant
+from retrieverbench.leaks.world import World
+from retrieverbench.model import (
+    DEFAULT_TENANT_PATTERN,
+    Arm,
+    Chunk,
+    Hit,
+    LeakFinding,
+    Mode,
+    Query,
+    TenantId,
+    Value,
+    parse_tenant,
+)
+from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
+
+K = 5
+WANTED = frozenset({"text", "tenant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One answer. `refused` is True when the guard or the adapter called the tenant wrong.
+
+    `requests` are those that went out meanwhile, None where the adapter records nothing.
+    """
+
+    uids: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    total: int | None = None
+    error: BackendError | None = None
+    refused: bool = False
+    requests: tuple[Request, ...] | None = None
+
+
+OpenAdapter = Callable[[Sequence[Chunk]], AbstractAsyncContextManager[Adapter]]
+"""Opens a fresh place that holds these chunks and is removed on leaving."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """What one probe has in hand, for one target, mode and arm.
+
+    `world` is what the place holds. `open` makes further places, for probes that write or
+    need chunks of their own. `log` is None where the adapter records no requests. `moved`
+    overrides the ledger while owners change: uid → owner, None once deleted.
+    """
+
+    adapter: Adapter
+    open: OpenAdapter
+    world: World
+    target: str
+    probe: str
+    mode: Mode
+    arm: Arm
+    timeout: float
+    log: RequestLog | None = None
+    capabilities: frozenset[str] = frozenset()
+    pattern: str = DEFAULT_TENANT_PATTERN
+    trials: int = 0
+    findings: list[LeakFinding] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    controls: list[str] = field(default_factory=list)
+    uncontrolled: list[str] = field(default_factory=list)
+    facts: dict[str, int | float | str] = field(default_factory=dict)
+    moved: dict[str, TenantId | None] = field(default_factory=dict)
+
+    def expect(self, condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+        """What must be so; `otherwise` says what was seen instead, in one line."""
+        if not condition:
+            self.failures.append(otherwise)
+
+    def control(self, condition: bool, told: str) -> None:  # noqa: FBT001
+        """The positive control: what must be found for a clean result to mean something."""
+        (self.controls if condition else self.uncontrolled).append(told)
+
+    @asynccontextmanager
+    async def staged(self, world: World) -> AsyncIterator[Scene]:
+        """The same probe on a fresh place that holds another world; what it sees counts here."""
+        async with self.open(world.all_chunks()) as adapter:
+            # The lists are shared: findings, failures and controls of both are one.
+            other = replace(self, adapter=adapter, world=world, moved={})
+            try:
+                yield other
+            finally:
+                self.trials = other.trials
+
+    async def ask(
+        self,
+        tenant: object,
+        text: str,
+        vector: Sequence[float] | None = None,
+        *,
+        k: int = K,
+        where: Mapping[str, Value] | None = None,
+        want: frozenset[str] = WANTED,
+    ) -> Seen:
+        """One search as `tenant`, through this arm, judged by the ledger and all tokens."""
+        self.trials += 1
+        try:
+            asker = self.tenant(tenant)
+        except TenantError:
+            return Seen(refused=True, requests=())
+        query = Query(
+            text=text,
+            tenant=asker,
+            k=k,
+            mode=self.mode,
+            vector=None if self.mode == "lexical" or vector is None else array("f", vector),
+            where=where or {},
+            want=want,
+        )
+        return await self._search(query)
+
+    def tenant(self, raw: object) -> TenantId:
+        """The tenant as this arm makes it; TenantError where the guard refuses."""
+        if isinstance(raw, TenantId):
+            return raw
+        if self.arm == "guarded":
+            return parse_tenant(raw, self.pattern)
+        return unchecked_tenant(raw)
+
+    async def _search(self, query: Query) -> Seen:
+        answer: object = None
+        hits: list[Hit] = []
+        error: BackendError | None = None
+        refused = False
+        uids: Sequence[str] = ()
+        if self.log is not None:
+            self.log.take()
+        try:
+            answer = await search_once(self.adapter, query, self.timeout)
+            hits = check_response(answer, query)
+            uids = [hit.uid for hit in hits]
+        except Abandoned:
+            raise
+        except TenantError:
+            refused = True
+        except BackendError as raised:
+            # A TenantError that the adapter raised comes wrapped: it is its refusal.
+            refused = isinstance(raised.__cause__, TenantError)
+            error = None if refused else raised
+            answer = raised.answer if isinstance(raised, BadAnswer) else None
+            uids = raised.uids if isinstance(raised, BadAnswer) else ()
+        requests, responses = self.log.take() if self.log is not None else (None, [])
+        self._judge(query, uids, [answer, str(error) if error else "", responses])
+        return Seen(
+            uids=tuple(hit.uid for hit in hits),
+            scores=tuple(hit.score for hit in hits),
+            total=getattr(answer, "total", None),
+            error=error,
+            refused=refused,
+            requests=None if requests is None else tuple(requests),
+        )
+
+    def _judge(self, query: Query, uids: Sequence[str], told: Sequence[object]) -> None:
+        """Foreign uids by the ledger; foreign tokens wherever they stand."""
+        ledger = {**self.world.ledger, **{u: t for u, t in self.moved.items() if t is not None}}
+        for uid, owner in self.moved.items():
+            if owner is None:
+                ledger.pop(uid, None)
+        self.findings += foreign_hits(
+            uids,
+            query.tenant,
+            ledger,
+            target=self.target,
+            case_id=self.probe,
+            seen_in="audit",
+        )
+        known = {finding.uid for finding in self.findings}
+        words = plain_words(" ".join(text for part in told for text in strings_in(part)))
+        asked = plain_words(query.text)
+        self.findings += [
+            LeakFinding(
+                self.target, self.probe, _name(query.tenant), chunk.uid, 0, owner.value, "audit"
+            )
+            for owner, chunk in self.world.canaries.items()
+            if owner != query.tenant
+            and chunk.uid not in known
+            and self.world.tokens[owner] in words
+            and self.world.tokens[owner] not in asked
+        ]
+
+
+def _name(tenant: TenantId) -> str:
+    """An unchecked tenant may hold anything."""
+    value: object = tenant.value
+    return value if isinstance(value, str) else repr(value)[:80]

@@ -1,0 +1,113 @@
+"""The chunks that probes look for: tenants, texts and vectors drawn by seed, tokens per run.
+
+Every tenant owns the same kinds of chunks. All vectors are of unit length; two chunks of
+one `group` share text and vector in every tenant, so that a missing condition must show.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from retrieverbench.model import Chunk, TenantId
+
+DIMENSION = 32
+TWINS = 3
+OWN = 12
+COMMON = ("policy", "leave", "refund", "limit", "incident", "contract", "security", "travel")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class World:
+    """Chunks by tenant, the ledger over all of them, and each tenant's token of this run.
+
+    `repr` shows no token.
+    """
+
+    chunks: Mapping[TenantId, Sequence[Chunk]]
+    tokens: Mapping[TenantId, str]
+    canaries: Mapping[TenantId, Chunk]
+
+    def __repr__(self) -> str:
+        return f"World({len(self.chunks)} tenants)"
+
+    @property
+    def tenants(self) -> list[TenantId]:
+        """In the order in which they were made."""
+        return list(self.chunks)
+
+    @property
+    def ledger(self) -> dict[str, TenantId]:
+        """Uid → owner."""
+        return {c.uid: tenant for tenant, chunks in self.chunks.items() for c in chunks}
+
+    def all_chunks(self) -> list[Chunk]:
+        """Every chunk, tenants interleaved as an application would write them."""
+        longest = max(map(len, self.chunks.values()))
+        return [c[n] for n in range(longest) for c in self.chunks.values() if n < len(c)]
+
+
+def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World:
+    """`own` chunks, TWINS twins and one canary for each tenant.
+
+    A chunk's text holds common words, and one word that is the tenant's alone (`only`).
+    """
+    random = Random(seed)
+    twins = [(f"shared note {word} for everybody", unit_vector(random)) for word in COMMON[:TWINS]]
+    chunks: dict[TenantId, list[Chunk]] = {}
+    tokens: dict[TenantId, str] = {}
+    canaries: dict[TenantId, Chunk] = {}
+    for number, tenant in enumerate(names):
+        tokens[tenant] = f"c{secrets.token_hex(12)}"
+        canaries[tenant] = Chunk(
+            id="canary",
+            tenant=tenant,
+            text=f"Private note {tokens[tenant]} kept for this organisation alone.",
+            vector=unit_vector(random),
+        )
+        chunks[tenant] = [
+            *(
+                Chunk(
+                    f"own{n}", tenant, _text(random, only_word(number)), vector=unit_vector(random)
+                )
+                for n in range(own)
+            ),
+            *(
+                Chunk(f"twin{n}", tenant, text, vector=vector[:])
+                for n, (text, vector) in enumerate(twins)
+            ),
+            canaries[tenant],
+        ]
+    return World(chunks, tokens, canaries)
+
+
+def only_word(number: int) -> str:
+    """A word that the tenant of that number alone uses; letters only, so no analyzer cuts it."""
+    letters = "abcdefghij"
+    return "only" + "".join(letters[int(digit)] for digit in str(number))
+
+
+def unit_vector(
+    random: Random, near: Sequence[float] | None = None, cosine: float = 0.0
+) -> array[float]:
+    """A random direction; with `near` one at that cosine to it. DIMENSION float32 numbers."""
+    numbers = [random.gauss(0.0, 1.0) for _ in range(DIMENSION)]
+    if near is None:
+        return _scaled(numbers)
+    along = math.fsum(x * y for x, y in zip(numbers, near, strict=True))
+    across = _scaled([x - along * y for x, y in zip(numbers, near, strict=True)])
+    rest = math.sqrt(1.0 - cosine * cosine)
+    return _scaled([cosine * y + rest * x for x, y in zip(across, near, strict=True)])
+
+
+def _scaled(numbers: Sequence[float]) -> array[float]:
+    length = math.sqrt(math.fsum(x * x for x in numbers))
+    return array("f", (x / length for x in numbers))
+
+
+def _text(random: Random, own_word: str) -> str:
+    return " ".join([own_word, *random.choices(COMMON, k=6)])

@@ -1,0 +1,47 @@
+"""What the leak audit found, probe by probe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retrieverbench.model.leaks import LeakFinding
+from retrieverbench.model.search import Mode
+
+Outcome = Literal["pass", "fail", "inconclusive", "not applicable", "not probed"]
+LeakClass = Literal["leak", "fail-open", "starvation", "interference", "side channel"]
+Severity = Literal["critical", "high", "medium", "low", "info"]
+Arm = Literal["guarded", "below the guard"]
+
+SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One probe of one target in one mode and arm.
+
+    `mode` is None where a probe looks at the place and not at a search. `leak_class` and
+    `severity` are the catalog's, raised to `leak` and `critical` by any finding. `trials`
+    counts distinct (query, tenant, mode, path); `control` says what the positive control
+    showed. `reason` is why it did not pass, "" if it did. `facts` are what was measured,
+    such as the crowd size at which answers become short. `risk` is the declared property
+    that excuses a failure of severity medium or low, or sets the threshold of a high one.
+    """
+
+    probe: str
+    title: str
+    target: str
+    mode: Mode | None
+    arm: Arm
+    outcome: Outcome
+    leak_class: LeakClass
+    severity: Severity
+    reason: str = ""
+    control: str = ""
+    trials: int = 0
+    requests: int | None = None
+    findings: tuple[LeakFinding, ...] = ()
+    facts: Mapping[str, int | float | str] = field(default_factory=dict)
+    risk: str = ""
+    seconds: float = 0.0
