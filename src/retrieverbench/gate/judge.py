@@ -50,10 +50,15 @@ def judge(
         *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
         *((REFUSED, "refused", text) for text in refusals),
         *_of_rules(results),
-        *_backend_failures(artifact),
+        *backend_failures(artifact),
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
     ]
+    return settled(found, results)
+
+
+def settled(found: list[Reason], results: Sequence[RuleResult]) -> Verdict:
+    """The verdict of all reasons: the gravest gives word and exit code."""
     found.sort(key=lambda reason: _ORDER.index(reason[0]))
     exit_code, word = (found[0][0], found[0][1]) if found else (PASSED, "pass")
     if exit_code == PASSED:
@@ -104,7 +109,8 @@ def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
             yield BACKEND if of_backend else FAILED, "fail", text
 
 
-def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
+def backend_failures(artifact: Artifact) -> Iterator[Reason]:
+    """Targets that failed, or are absent though required; requests that failed."""
     for label, result in unmeasured(artifact):
         is_absent = result.failure_kind == "absent"
         code = PASSED if is_absent and not result.required else BACKEND

@@ -32,7 +32,7 @@ from retrieverbench.run import Place, one_line
 
 def assemble(
     prepared: Prepared,
-    states: Sequence[EntryState],
+    targets: Sequence[TargetResult],
     *,
     embedded: Embedded,
     noise: Noise | None,
@@ -58,9 +58,7 @@ def assemble(
         metrics=prepared.metrics,
         embedding=dict(embedded.identity),
         golden=golden_record(prepared.golden, prepared.corpus),
-        targets=tuple(
-            _target_result(prepared, state, mode) for state in states for mode in state.entry.modes
-        ),
+        targets=tuple(targets),
         notes=(
             "query vectors are computed before the clock starts; nothing caches answers",
             *prepared.corpus.warnings,
@@ -70,25 +68,36 @@ def assemble(
     )
 
 
-def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:
-    target = state.target(mode)
-    run = state.runs.get(mode)
+def target_results(prepared: Prepared, states: Sequence[EntryState]) -> list[TargetResult]:
+    """One result per entry and mode, in the suite's order."""
+    return [_target_result(prepared, state, mode) for state in states for mode in state.entry.modes]
+
+
+def bare_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:
+    """What is known of a target whatever was measured: its backend, or why there is none."""
     place = state.place
     empty = TargetResult(
-        target=target,
+        target=state.target(mode),
         fidelity=place.fidelity if place else None,
         required=state.entry.name in prepared.required,
         depth=prepared.suite.depth,
+        backend=_backend_record(place, state.after) if place else None,
     )
     failure = state.failure or state.unmeasured.get(mode)
-    if failure is not None:
-        return replace(_failed(empty, failure), leaks=_seen_before(prepared, state, empty))
+    return empty if failure is None else replace(_failed(empty, failure), backend=None)
+
+
+def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:
+    run = state.runs.get(mode)
+    place = state.place
+    empty = bare_result(prepared, state, mode)
+    if empty.failure is not None:
+        return replace(empty, leaks=_seen_before(prepared, state, empty))
     if run is None or place is None:
-        return _interrupted(prepared, state, empty)
+        return _interrupted(prepared, state, replace(empty, backend=None))
     timed = state.timed.get(mode)
     return replace(
         empty,
-        backend=_backend_record(place, state.after),
         plan=state.plans.get(mode),
         load_seconds=place.load_seconds,
         settle_seconds=place.settle_seconds,

@@ -24,7 +24,7 @@ from retrieverbench.errors import (
     Interrupted,
     RetrieverBenchError,
 )
-from retrieverbench.job.assemble import assemble
+from retrieverbench.job.assemble import assemble, target_results
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.leakcheck import check_leaks
@@ -86,7 +86,7 @@ async def run_suite(
         raise Interrupted("interrupted before anything was loaded")
     return assemble(
         prepared,
-        states,
+        target_results(prepared, states),
         embedded=job.embedded,
         noise=job.noise,
         run_id=job.run_id,

@@ -1,5 +1,6 @@
 """What was seen of other tenants, judged by our own ledger."""
 
+from retrieverbench.leaks.audit import AuditPlan, audit_target
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, leak_columns
 from retrieverbench.leaks.control import (
@@ -9,14 +10,27 @@ from retrieverbench.leaks.control import (
     control_chunks,
 )
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
+from retrieverbench.leaks.probe import ARMS, Probe
+from retrieverbench.leaks.probes import CATALOG
+from retrieverbench.leaks.record import RequestLog
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import DIMENSION, make_world
 
 __all__ = [
+    "ARMS",
+    "CATALOG",
+    "DIMENSION",
     "MAX_KEPT_FINDINGS",
+    "AuditPlan",
     "Canary",
     "CanaryResult",
     "ControlResult",
     "Ledger",
+    "Probe",
+    "RequestLog",
+    "Scene",
     "ask_control",
+    "audit_target",
     "check_result",
     "control_cases",
     "control_chunks",
@@ -24,5 +38,6 @@ __all__ = [
     "leak_columns",
     "make_canaries",
     "make_ledger",
+    "make_world",
     "probe_canaries",
 ]

@@ -24,6 +24,7 @@ from retrieverbench.report.cells import (
     rate,
 )
 from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
+from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
 from retrieverbench.report.times import service_times
 from retrieverbench.report.validity import validity
@@ -36,6 +37,7 @@ def report_tables(artifact: Artifact) -> list[Table]:
         _quality(artifact),
         service_times(artifact),
         _leaks(artifact),
+        *probe_tables(artifact),
         Table("Leaks found", COLUMNS, tuple(finding_rows(artifact)), first_findings(artifact)),
         _rules(artifact),
         _absent(artifact),

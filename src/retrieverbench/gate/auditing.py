@@ -1,0 +1,56 @@
+"""From the outcomes of probes to one word and one exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from retrieverbench.gate.judge import (
+    FAILED,
+    INTERRUPTED,
+    LEAK,
+    NOTHING,
+    Reason,
+    backend_failures,
+    settled,
+)
+from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, Verdict
+
+
+def judge_audit(
+    artifact: Artifact,
+    *,
+    fail_on: Severity = "high",
+    inconclusive: Literal["stop", "warn"] = "stop",
+) -> Verdict:
+    """Any finding and any failure of a critical probe is exit 4, whatever else is set.
+
+    A failure of a severity down to `fail_on` is exit 1 unless a declared property excuses
+    it. A target that failed or is absent though required is exit 3. A probe without a
+    conclusion is exit 5, or only told when `inconclusive` is `warn`.
+    """
+    return settled(list(_reasons(artifact, fail_on, inconclusive)), ())
+
+
+def _reasons(
+    artifact: Artifact, fail_on: Severity, inconclusive: Literal["stop", "warn"]
+) -> Iterator[Reason]:
+    yield from backend_failures(artifact)
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    for result in artifact.targets:
+        for probe in result.probes:
+            text = _text(result.target.label, probe)
+            if probe.outcome == "fail" and probe.severity == "critical":
+                yield LEAK, "leak", text
+            elif probe.outcome == "fail" and probe.severity in failing and not probe.risk:
+                yield FAILED, "fail", text
+            elif probe.outcome == "inconclusive":
+                yield NOTHING if inconclusive == "stop" else 0, "inconclusive", text
+        if result.failure is None and not any(p.outcome != "not applicable" for p in result.probes):
+            yield NOTHING, "not measured", f"{result.target.label}: no probe could be asked"
+    if not artifact.complete:
+        yield INTERRUPTED, "interrupted", "not everything was probed; run it again"
+
+
+def _text(label: str, probe: ProbeResult) -> str:
+    return f"{label}: {probe.probe} {probe.title} ({probe.arm}): {probe.reason}"

@@ -1,0 +1,161 @@
+"""The leak audit of a suite's targets: every probe of the catalog, on places of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from retrieverbench.adapter import Adapter, Recorder
+from retrieverbench.engines.compose import Compose
+from retrieverbench.errors import AdapterError, BackendError, InputError
+from retrieverbench.job.assemble import assemble, bare_result
+from retrieverbench.job.context import Job, make_job, settings_for
+from retrieverbench.job.interrupt import stopped_by
+from retrieverbench.job.prepare import Prepared
+from retrieverbench.job.progress import Progress, counting, fetching
+from retrieverbench.job.state import EntryState
+from retrieverbench.leaks import (
+    ARMS,
+    DIMENSION,
+    AuditPlan,
+    Probe,
+    RequestLog,
+    Scene,
+    audit_target,
+    make_world,
+)
+from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
+from retrieverbench.run import Connection, Engines, Place, connect, load_place, open_adapter
+
+TENANTS = ("acme", "globex", "initech", "umbrella")
+
+
+@dataclass(slots=True)
+class Audited:
+    """One entry: what was opened, and the results so far."""
+
+    state: EntryState
+    results: list[ProbeResult] = field(default_factory=list)
+    places: int = 0
+
+
+async def run_audit(
+    prepared: Prepared,
+    environ: Mapping[str, str],
+    progress: Progress,
+    interrupt: anyio.Event,
+    *,
+    probes: Sequence[Probe],
+    compose: Compose | None = None,
+) -> Artifact:
+    """Probe every target of a checked suite and return the artifact, without a verdict.
+
+    A target that fails is left out from there on and the others are probed. When
+    `interrupt` is set, what was found is kept and the artifact says `complete = False`.
+    """
+    job = make_job(prepared, environ, progress)
+    job.dimension = DIMENSION
+    audited = [
+        Audited(
+            EntryState(entry, line, failure=loaded)
+            if isinstance(loaded, BackendError)
+            else EntryState(entry, line, loaded)
+        )
+        for entry, line, loaded in zip(
+            prepared.suite.targets, prepared.lines, prepared.adapters, strict=True
+        )
+    ]
+    complete = False
+    engines = Engines(fetching(progress), compose)
+    async with stopped_by(interrupt), engines:
+        for each in audited:
+            name = engines.needed_by(each.state.entry)
+            if name and each.state.failure is None:
+                engines.begin(name, each.state.entry.engine_options)
+        for each in audited:
+            await _audit(job, each, engines, probes)
+        complete = True
+    for fault in engines.faults:
+        progress.note(fault)
+    return assemble(
+        prepared,
+        [target for each in audited for target in _results(prepared, each)],
+        embedded=job.embedded,
+        noise=None,
+        run_id=job.run_id,
+        started=job.started,
+        complete=complete,
+    )
+
+
+async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Probe]) -> None:
+    """Everything of one entry; its failure is kept and stops nothing else."""
+    state = each.state
+    if state.failure is not None or state.loaded is None:
+        job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
+        return
+    capabilities = state.loaded.cls.capabilities
+    log = RequestLog() if "record" in capabilities else None
+    world = make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
+    advance = job.progress.begin(f"{state.entry.name}: probes", len(probes))
+    try:
+        connection = await connect(state.entry, job.environ, engines)
+
+        @asynccontextmanager
+        async def another(chunks: Sequence[Chunk]) -> AsyncIterator[Adapter]:
+            async with _opened(job, each, connection, log, chunks) as place:
+                yield place.adapter
+
+        async with _opened(job, each, connection, log, world.all_chunks()) as place:
+            state.place = place
+            blank = Scene(
+                adapter=place.adapter,
+                open=another,
+                world=world,
+                target=state.entry.name,
+                probe="",
+                mode=state.entry.modes[0],
+                arm=ARMS[0],
+                timeout=job.prepared.suite.timeout,
+                log=log,
+                capabilities=capabilities,
+                pattern=job.prepared.suite.tenant_pattern,
+            )
+            plan = AuditPlan(probes, state.entry.modes, ARMS)
+            await audit_target(blank, plan, each.results, counting(advance))
+    except BackendError as error:
+        state.failure = error
+        job.progress.note(f"{state.entry.name}: audit ended: {error}")
+
+
+@asynccontextmanager
+async def _opened(
+    job: Job,
+    each: Audited,
+    connection: Connection,
+    log: Recorder | None,
+    chunks: Sequence[Chunk],
+) -> AsyncIterator[Place]:
+    """A fresh place that holds `chunks`."""
+    state = each.state
+    assert state.loaded is not None
+    each.places += 1
+    settings = replace(settings_for(job, state, connection, f"_a{each.places}"), recorder=log)
+    place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
+    try:
+        async with open_adapter(state.entry, state.loaded, connection, settings) as opened:
+            yield await load_place(opened, chunks)
+    except InputError as error:
+        if state.place is not None:
+            raise AdapterError(f"raised an InputError after it was opened: {error}") from error
+        raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from error
+
+
+def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
+    """One per mode; what was found before a failure is kept beside it."""
+    for mode in each.state.entry.modes:
+        probes = tuple(result for result in each.results if result.mode == mode)
+        yield replace(bare_result(prepared, each.state, mode), probes=probes)

@@ -1,0 +1,84 @@
+"""The leak audit as tables: what was probed, what did not pass, what could not be probed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from retrieverbench.model import SEVERITIES, Arm, Artifact, ProbeResult, TargetResult
+from retrieverbench.report.cells import DASH, above
+from retrieverbench.report.table import Table
+
+OUTCOMES = ("pass", "fail", "inconclusive", "not applicable")
+
+
+def probe_tables(artifact: Artifact) -> Iterator[Table]:
+    """Empty tables where nothing was audited."""
+    yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,))
+    yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)))
+    yield Table("Not probed", ("reason", "probes", "target"), tuple(_not_probed(artifact)))
+
+
+_SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
+_DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen", "risk")
+_NOTE = (
+    "Every answer is judged by our own record of owners and searched for other tenants' tokens. "
+    "A probe passes only if its positive control found what it should. 'guarded' is what an "
+    "application reaches; 'below the guard' is the adapter alone, as users' own retrievers are. "
+    "The bound is on the share of leaking answers among questions like these, and speaks of "
+    "this fidelity alone."
+)
+
+
+def _summary(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    for result in artifact.targets:
+        for arm in dict.fromkeys(probe.arm for probe in result.probes):
+            yield _summary_row(result, arm)
+
+
+def _summary_row(result: TargetResult, arm: Arm) -> tuple[str, ...]:
+    probes = [probe for probe in result.probes if probe.arm == arm]
+    counts = Counter(probe.outcome for probe in probes)
+    trials = sum(probe.trials for probe in probes if probe.outcome == "pass")
+    is_clean = trials and not counts["fail"] and not counts["inconclusive"]
+    bound = 1.0 - 0.05 ** (1.0 / trials) if is_clean else None
+    return (
+        result.target.label,
+        result.fidelity or DASH,
+        arm,
+        *(str(counts[outcome]) for outcome in OUTCOMES),
+        str(sum(probe.trials for probe in probes)),
+        above(bound, trials or None),
+    )
+
+
+def _not_passed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    """The gravest first."""
+    found = [
+        (result, probe)
+        for result in artifact.targets
+        for probe in result.probes
+        if probe.outcome in {"fail", "inconclusive"}
+    ]
+    found.sort(key=lambda pair: (pair[1].outcome, SEVERITIES.index(pair[1].severity)))
+    for result, probe in found:
+        yield (
+            result.target.label,
+            probe.arm,
+            f"{probe.probe} {probe.title}",
+            probe.outcome,
+            probe.leak_class,
+            probe.severity,
+            probe.reason,
+            probe.risk or DASH,
+        )
+
+
+def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    groups: dict[tuple[str, str], list[ProbeResult]] = {}
+    for result in artifact.targets:
+        for probe in result.probes:
+            if probe.outcome in {"not applicable", "not probed"}:
+                groups.setdefault((probe.reason, result.target.name), []).append(probe)
+    for (reason, name), probes in groups.items():
+        yield reason, ", ".join(sorted({probe.probe for probe in probes})), name
