@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from retrieverbench.model import SEVERITIES, Arm, Artifact, ProbeResult, TargetResult
+from retrieverbench.model import SEVERITIES, Arm, Artifact, Outcome, ProbeResult, TargetResult
 from retrieverbench.report.cells import DASH, above
 from retrieverbench.report.table import Table
 
-OUTCOMES = ("pass", "fail", "inconclusive", "not applicable")
+OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "inconclusive", "not applicable")
 
 
 def probe_tables(artifact: Artifact) -> Iterator[Table]:
