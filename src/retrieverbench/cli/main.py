@@ -18,6 +18,7 @@ from retrieverbench.cli.ending import Ending
 from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
+from retrieverbench.cli.leaks import leaks
 from retrieverbench.cli.lists import adapters, engines
 from retrieverbench.cli.output import (
     close_streams,
@@ -49,7 +50,7 @@ def command(context: click.Context, *, debug: bool) -> None:
     context.obj = debug
 
 
-for part in (run, score, golden, adapters, engines, engine, init, baseline):
+for part in (run, leaks, score, golden, adapters, engines, engine, init, baseline):
     command.add_command(part)
 
 

@@ -1,9 +1,18 @@
 """Numbers, findings and rules become one verdict."""
 
+from retrieverbench.gate.auditing import judge_audit
 from retrieverbench.gate.compare import differences
 from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.judge import judge
 from retrieverbench.gate.leaking import finding_text, leak_of
 from retrieverbench.gate.rules import rule_faults
 
-__all__ = ["differences", "finding_text", "judge", "leak_of", "rule_faults", "unmeasured"]
+__all__ = [
+    "differences",
+    "finding_text",
+    "judge",
+    "judge_audit",
+    "leak_of",
+    "rule_faults",
+    "unmeasured",
+]

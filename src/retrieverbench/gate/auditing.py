@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from retrieverbench.gate.judge import (
-    FAILED,
-    INTERRUPTED,
-    LEAK,
-    NOTHING,
-    Reason,
-    backend_failures,
-    settled,
-)
+from retrieverbench.gate.judge import BACKEND, FAILED, INTERRUPTED, LEAK, NOTHING, Reason, settled
 from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, Verdict
 
 
@@ -35,9 +27,12 @@ def judge_audit(
 def _reasons(
     artifact: Artifact, fail_on: Severity, inconclusive: Literal["stop", "warn"]
 ) -> Iterator[Reason]:
-    yield from backend_failures(artifact)
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     for result in artifact.targets:
+        if result.failure is not None:
+            is_absent = result.failure_kind == "absent" and not result.required
+            text = f"{result.target.label}: not audited: {result.failure}"
+            yield 0 if is_absent else BACKEND, "not measured", text
         for probe in result.probes:
             text = _text(result.target.label, probe)
             if probe.outcome == "fail" and probe.severity == "critical":

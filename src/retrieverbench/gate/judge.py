@@ -50,7 +50,7 @@ def judge(
         *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
         *((REFUSED, "refused", text) for text in refusals),
         *_of_rules(results),
-        *backend_failures(artifact),
+        *_backend_failures(artifact),
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
     ]
@@ -109,8 +109,7 @@ def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
             yield BACKEND if of_backend else FAILED, "fail", text
 
 
-def backend_failures(artifact: Artifact) -> Iterator[Reason]:
-    """Targets that failed, or are absent though required; requests that failed."""
+def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
     for label, result in unmeasured(artifact):
         is_absent = result.failure_kind == "absent"
         code = PASSED if is_absent and not result.required else BACKEND

@@ -1,5 +1,6 @@
 """The main job of a suite, from files to an artifact."""
 
+from retrieverbench.job.audit import run_audit
 from retrieverbench.job.execute import run_suite
 from retrieverbench.job.prepare import Prepared, prepare
 from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
@@ -12,6 +13,7 @@ __all__ = [
     "Quiet",
     "fetching",
     "prepare",
+    "run_audit",
     "run_suite",
     "verify",
 ]

@@ -5,3 +5,5 @@ from retrieverbench.leaks.probes import magnets
 
 CATALOG: tuple[Probe, ...] = tuple(sorted((*magnets.PROBES,), key=lambda probe: probe.id))
 """Every probe; ids are unique."""
+
+__all__ = ["CATALOG"]

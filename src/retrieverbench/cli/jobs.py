@@ -1,0 +1,249 @@
+"""What the commands that run a suite share: options, the loop, the report."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retrieverbench.cli.output import is_terminal, reason, tell, unbroken
+from retrieverbench.errors import InputError
+
+if TYPE_CHECKING:
+    import anyio
+
+    from retrieverbench.engines.compose import Compose
+    from retrieverbench.job import Prepared, Progress
+    from retrieverbench.model import Artifact
+    from retrieverbench.run import Suite, TargetEntry
+
+    Work = Callable[[Progress, anyio.Event], Awaitable[Artifact]]
+
+NOTHING_KEPT = 5
+PIPE_WIDTH = 200
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the options of every command that runs a suite say; see `suite_options`."""
+
+    suite_file: Path
+    only: tuple[str, ...]
+    require: tuple[str, ...]
+    extra: tuple[str, ...]
+    results: Path | None
+    compose: bool
+    compose_file: Path
+    plain: bool
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A checked suite, where its results go, and the servers to start for it."""
+
+    prepared: Prepared
+    folder: Path
+    services: Compose | None
+
+
+def suite_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the suite's argument and options, which reach it as one `Chosen`."""
+
+    @functools.wraps(function)
+    def command(**values: Any) -> int:
+        names = [field.name for field in fields(Chosen)]
+        return function(Chosen(**{name: values.pop(name) for name in names}), **values)
+
+    for decorate in reversed(_OPTIONS):
+        command = decorate(command)
+    return command
+
+
+_OPTIONS = (
+    click.argument("suite_file", metavar="SUITE.toml", type=click.Path(path_type=Path)),
+    click.option(
+        "--target", "only", multiple=True, metavar="NAME", help="Only this entry (repeatable)."
+    ),
+    click.option(
+        "--require",
+        multiple=True,
+        metavar="NAME",
+        help="This entry must be measured: otherwise exit 3 (repeatable).",
+    ),
+    click.option(
+        "--adapter",
+        "extra",
+        multiple=True,
+        metavar="FILE.py:CLASS",
+        help="Run your own retriever beside the suite's targets (repeatable).",
+    ),
+    click.option("--results", type=click.Path(path_type=Path), help="Folder for results."),
+    click.option("--compose", is_flag=True, help="Start the servers it needs with docker compose."),
+    click.option(
+        "--compose-file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        default=Path("docker/compose.yaml"),
+        show_default=True,
+        help="Their compose file.",
+    ),
+    click.option("--plain", is_flag=True, help="Plain lines instead of bars, also on a terminal."),
+)
+
+
+def make_ready(chosen: Chosen, *, no_timing: bool = False) -> Ready:
+    """Everything that can be found wrong before a backend is touched; InputError if any is."""
+    from retrieverbench.job import prepare
+    from retrieverbench.run import load_suite
+
+    suite = _with_options(load_suite(chosen.suite_file), chosen.extra, no_timing=no_timing)
+    folder = chosen.results or suite.resolve(suite.results)
+    _check_writable(folder, suite.name)
+    services = _services(suite, chosen.compose_file) if chosen.compose else None
+    prepared = prepare(suite, only=frozenset(chosen.only), required=frozenset(chosen.require))
+    return Ready(prepared, folder, services)
+
+
+def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
+    """The suite with what the command line adds and leaves out; InputError where they clash."""
+    from retrieverbench.run import suite_faults
+
+    own = len(suite.targets)
+    suite = replace(suite, targets=(*suite.targets, *(_entry(word) for word in extra)))
+    words = {own + number: f"--adapter {word}" for number, word in enumerate(extra)}
+    faults = list(suite_faults(suite, words))
+    if faults:
+        raise InputError(*faults)
+    if no_timing:
+        suite = replace(suite, timing=replace(suite.timing, enabled=False))
+    return suite
+
+
+def _entry(word: str) -> TargetEntry:
+    """The target that `--adapter` adds: every mode that the class can do."""
+    from retrieverbench.model import MODES
+    from retrieverbench.run import LAYOUTS, TargetEntry, load_adapter
+
+    path, _, cls = word.rpartition(":")
+    absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
+    capabilities = load_adapter(absolute).cls.capabilities
+    modes = tuple(mode for mode in MODES if mode in capabilities)
+    layouts = tuple(layout for layout in LAYOUTS if layout in capabilities)
+    for what, found, known in (("mode", modes, MODES), ("layout", layouts, LAYOUTS)):
+        if not found:
+            raise InputError(
+                f"--adapter {word}: no {what} among its capabilities "
+                f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(known)}"
+            )
+    return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes, layout=layouts[0])
+
+
+def _check_writable(folder: Path, suite: str) -> None:
+    """An InputError now rather than after the run; nothing is made, for the input may be wrong."""
+    import tempfile
+
+    runs = folder / "runs" / suite
+    try:
+        tempfile.TemporaryFile(dir=_nearest(runs)).close()
+    except OSError as error:
+        raise InputError(
+            f"{folder}: results cannot be written here: {error.strerror}; "
+            "name another folder with --results"
+        ) from None
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there; OSError if none can ever be."""
+    for part in (path, *path.parents):
+        with suppress(FileNotFoundError):
+            part.lstat()
+            return part
+    return Path()
+
+
+def _services(suite: Suite, file: Path) -> Compose:
+    """The servers of a compose file, of which the suite needs at least one."""
+    from retrieverbench.engines.compose import read_compose
+
+    found = read_compose(file)
+    if not any(entry.service in found.services for entry in suite.targets):
+        raise InputError(
+            f"--compose: no target of {suite.path} is a service of {file} "
+            f"({', '.join(sorted(found.services))}); run it without --compose"
+        )
+    return found
+
+
+def measure(work: Work, *, plain: bool) -> Artifact:
+    """Run a job that ends early, keeping what it has, once the event is set by a signal."""
+    from retrieverbench.cli.progress import show_progress
+
+    with show_progress(plain=plain or not is_terminal(sys.stderr)) as progress:
+        return _measured(work, progress)
+
+
+def _measured(work: Work, progress: Progress) -> Artifact:
+    from retrieverbench.cli.loop import run_in_loop
+
+    async def main(on_signal: Callable[[Callable[[], None]], None]) -> Artifact:
+        import anyio
+
+        interrupt = anyio.Event()
+
+        def ask() -> None:
+            interrupt.set()
+            progress.note("interrupted: closing what was opened; once more to end at once")
+
+        on_signal(ask)
+        return await work(progress, interrupt)
+
+    try:
+        return run_in_loop(main, progress.note)
+    except (BrokenPipeError, SystemExit) as error:
+        # Of an adapter or an engine; `main` would take it for a reader of our output that left.
+        raise RuntimeError(f"the run was ended from inside by {error!r}") from error
+
+
+def report(artifact: Artifact, folder: Path) -> int:
+    """Write and print what was judged; the exit code, which no fault of the output lowers."""
+    assert artifact.verdict is not None
+    exit_code = artifact.verdict.exit_code
+    from rich.console import Console
+
+    from retrieverbench.report import print_report, run_path
+
+    path = run_path(artifact, folder)
+    fault = _fault_of_keeping(artifact, path)
+    width = None if is_terminal(sys.stdout) else PIPE_WIDTH
+    with unbroken(sys.stdout):
+        print_report(artifact, Console(width=width), None if fault else path)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    if fault is None:
+        return exit_code
+    tell(f"error: {fault}")
+    if exit_code == 0:
+        tell(f"error: it passed, but nothing valid was kept: exit {NOTHING_KEPT}")
+        return NOTHING_KEPT
+    return exit_code
+
+
+def _fault_of_keeping(artifact: Artifact, path: Path) -> str | None:
+    """Write the artifact and its rendering; why that could not be done."""
+    from retrieverbench.files import write_whole
+    from retrieverbench.report import dump_artifact, render_markdown
+
+    try:
+        write_whole(path, dump_artifact(artifact))
+        write_whole(path.with_suffix(".md"), render_markdown(artifact).encode())
+    except InputError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a defect of ours does not unsay the verdict
+        return f"{path}: cannot be written: {type(error).__name__}: {reason(error)}"
+    return None

@@ -1,0 +1,72 @@
+"""`retrieverbench leaks`: the audit of a suite's targets, its report and its exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from retrieverbench.cli.jobs import Chosen, make_ready, measure, report, suite_options
+from retrieverbench.errors import InputError
+
+if TYPE_CHECKING:
+    import anyio
+
+    from retrieverbench.job import Progress
+    from retrieverbench.leaks import Probe
+    from retrieverbench.model import Artifact
+
+
+@click.command(name="leaks")
+@suite_options
+@click.option("--fast", is_flag=True, help="Critical probes only.")
+@click.option("--probe", "wanted", multiple=True, metavar="P01", help="Only this (repeatable).")
+def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
+    """Audit the targets of a suite for cross-tenant leaks.
+
+    Every probe of the catalog, in every mode, on chunks that the audit makes itself; through
+    the tenant guard and below it. Exit 4 for a leak, 5 where a clean result is not proven.
+    """
+    from retrieverbench.gate import judge_audit
+    from retrieverbench.leaks import CATALOG
+
+    probes = _chosen(CATALOG, wanted, fast=fast)
+    ready = make_ready(chosen)
+    policy = ready.prepared.suite.leaks
+
+    async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
+        from retrieverbench.job import run_audit
+
+        return await run_audit(
+            ready.prepared,
+            os.environ,
+            progress,
+            interrupt,
+            probes=probes,
+            compose=ready.services,
+        )
+
+    artifact = measure(work, plain=chosen.plain)
+    verdict = judge_audit(artifact, inconclusive=policy.inconclusive)
+    return report(replace(artifact, verdict=verdict), ready.folder)
+
+
+def _chosen(catalog: Sequence[Probe], wanted: Sequence[str], *, fast: bool) -> Sequence[Probe]:
+    from retrieverbench.options import nearest
+
+    known = {probe.id for probe in catalog}
+    faults = [
+        f"--probe: {name!r} is unknown; {nearest(name, known)}"
+        for name in wanted
+        if name not in known
+    ]
+    if faults:
+        raise InputError(*faults)
+    return [
+        probe
+        for probe in catalog
+        if (not wanted or probe.id in wanted) and (not fast or probe.severity == "critical")
+    ]
