@@ -111,7 +111,7 @@ class OwnPlace:
         bound |= {"uid": uid, "target": checked_tenant(target)}
         if own_place.has_partitions(self._settings):
             async with self._held.take() as connection:
-                await self._make_table(connection, checked_tenant(target))
+                await self._make_table(connection, "move", checked_tenant(target))
         statements = own_place.move_statements(self._schema, condition)
         await self._write("move", statements, condition, bound)
 
@@ -168,11 +168,11 @@ class OwnPlace:
     async def _make_tables(self, connection: Connection) -> None:
         tenants = SQL("SELECT DISTINCT tenant FROM {}.incoming").format(self._schema)
         for (tenant,) in await self._sender.execute(connection, "settle", tenants):
-            await self._make_table(connection, tenant)
+            await self._make_table(connection, "settle", tenant)
 
-    async def _make_table(self, connection: Connection, tenant: str) -> None:
+    async def _make_table(self, connection: Connection, operation: str, tenant: str) -> None:
         create = own_place.partition_statement(self._schema, tenant)
-        await self._sender.execute(connection, "settle", create)
+        await self._sender.execute(connection, operation, create)
         self.tables[tenant] = own_table(self._settings, self._options, tenant)
 
     async def _write(

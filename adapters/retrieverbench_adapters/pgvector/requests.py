@@ -135,6 +135,8 @@ def shown_condition(
     """
     barrier = f"({table.barrier}) AND " if table.barrier else ""
     bound = {k: v for k, v in parameters.items() if f"%({k})s" in condition}
+    if table.only:
+        bound["tenant"] = table.only
     if variable is not None:
         bound[variable.name] = variable.tenant
     return {"sql": f"{barrier}{condition}", "parameters": plain(bound), "kept_by": table.boundary}

@@ -53,7 +53,8 @@ class Table:
     `vector` and `body` (a tsvector) are None where no mode needs them. `half` tells a
     column of type halfvec. `metadata` maps keys of user conditions to fields; None is the
     column `metadata` of our own place, which takes any key. `barrier` is what the server
-    itself adds to every query, in its own words; "" if nothing.
+    itself adds to every query, in its own words; "" if nothing. `only` is the tenant whose
+    rows alone the relation can hold; "" where it holds those of several.
     """
 
     relation: Composable
@@ -68,6 +69,7 @@ class Table:
     half: bool = False
     metadata: Mapping[str, Field] | None = None
     barrier: str = ""
+    only: str = ""
 
 
 def column(name: str) -> Composed:
@@ -83,7 +85,7 @@ def own_table(settings: Settings, options: Options, tenant: str = "") -> Table:
         barrier = policy_condition(options.search.tenant_setting).as_string()
     if boundary == "table" and tenant:
         name = partition_name(tenant)
-        barrier = SQL("tenant = {}").format(Quoted(tenant)).as_string()
+        barrier = _equality(column("tenant"), "text", "tenant").as_string()
     return Table(
         relation=SQL("{}.{}").format(Identifier(schema_name(settings.place)), Identifier(name)),
         uid=column("uid"),
@@ -94,6 +96,7 @@ def own_table(settings: Settings, options: Options, tenant: str = "") -> Table:
         boundary=boundary,
         dimension=settings.dimension,
         barrier=barrier,
+        only=tenant if boundary == "table" else "",
     )
 
 
