@@ -58,6 +58,10 @@ def describe(
     unchecked = [f"{', '.join(IN_STATEMENT)}: written into each statement, not kept"]
     if chunks is None:
         unchecked.append("rows per tenant: this role may not see or could not count them in time")
+    config = found.config
+    if settings.attached:
+        config = options.place.text_search_config
+        unchecked.append("text_search_config: written into each statement, not kept")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
     return Description(
@@ -67,6 +71,7 @@ def describe(
         client_version=f"{psycopg.__version__}, pgvector {version('pgvector')}",
         settings={
             **_of_table(found, tenant, vector),
+            "text_search_config": config,
             **told,
             **{name: sent[name] for name in IN_STATEMENT},
             "layout": settings.layout,
@@ -87,7 +92,6 @@ def _of_table(found: Catalog, tenant: str, vector: str) -> dict[str, object]:
         "policies": {policy.name: policy.condition for policy in found.policies},
         "tenant_column": str(found.columns[tenant]),
         "vector_column": found.columns[vector].type if vector in found.columns else None,
-        "text_search_config": found.config,
         "partitions": found.partitions,
         "partition_key": found.partition_key,
         "indexes": ", ".join(sorted({each.method for each in found.indexes})),

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pgvector.psycopg import register_vector_async
+from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Composed, Identifier
 
 from retrieverbench.adapter import Leg, Secret, Settings
+from retrieverbench.errors import Refused
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench_adapters.pgvector import own_place
 from retrieverbench_adapters.pgvector.connections import (
@@ -160,7 +162,13 @@ class OwnPlace:
         ).decode()
         create = own_place.create_role(Identifier(name), verifier)
         shown = own_place.create_role(Identifier(name), "***").as_string()
-        await self._sender.execute(connection, "open", create, shown=shown)
+        try:
+            await self._sender.execute(connection, "open", create, shown=shown)
+        except InsufficientPrivilege as error:
+            raise Refused(
+                "pgvector: open: this role may not create the one that searches under row-level "
+                "security; grant it CREATEROLE, or name a role by search_user and search_password"
+            ) from error
         self.role = {"user": Secret(name), "password": Secret(password)}
         self._made_role = True
         return Identifier(name)

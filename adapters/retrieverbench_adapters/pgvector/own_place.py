@@ -104,8 +104,8 @@ def merge_statements(schema: Identifier, settings: Settings) -> list[Composed]:
     columns = sent_columns(settings.dimension)
     updates = SQL(", ").join(SQL("{0} = EXCLUDED.{0}").format(Identifier(c)) for c in columns)
     merge = SQL(
-        "INSERT INTO {schema}.chunks ({columns}) SELECT {columns} FROM (SELECT DISTINCT ON (uid) * "
-        "FROM {schema}.incoming ORDER BY uid, seq DESC) latest ORDER BY seq "
+        "INSERT INTO {schema}.chunks ({columns}) SELECT {columns} FROM {schema}.incoming "
+        "WHERE seq IN (SELECT max(seq) FROM {schema}.incoming GROUP BY uid) ORDER BY seq "
         "ON CONFLICT ({key}) DO UPDATE SET {updates}"
     ).format(schema=schema, columns=listed(columns), key=_key(settings), updates=updates)
     statements = [merge, SQL("TRUNCATE {}.incoming").format(schema)]

@@ -212,6 +212,7 @@ def _serve_command(folder: Path, way: _Way, options: PostgresOptions, port: int)
         "shared_buffers": options.shared_buffers,
         "maintenance_work_mem": options.maintenance_work_mem,
         "max_connections": str(options.max_connections),
+        "max_locks_per_transaction": "256",  # a schema with thousands of tables is dropped at once
     }
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     program = [*way.prefix, str(way.binaries / "postgres")]

@@ -24,7 +24,7 @@ from pgvector_support import (
 )
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import Started
-from retrieverbench.errors import InputError, TimedOut
+from retrieverbench.errors import InputError, Refused, TimedOut
 from retrieverbench.model import MODES
 from retrieverbench_adapters.pgvector import Pgvector
 
@@ -133,6 +133,20 @@ async def test_half_a_role_is_refused(server: Started) -> None:
     with pytest.raises(InputError, match="for layout rls only"):
         async with loaded(server, CHUNKS, secrets=secrets):
             pytest.fail("opened")
+
+
+async def test_a_role_that_may_not_make_roles_is_told_what_to_do(server: Started) -> None:
+    await ask(
+        server,
+        "CREATE ROLE app_owner LOGIN PASSWORD 'sesame';"
+        "GRANT CREATE ON DATABASE postgres TO app_owner",
+    )
+    secrets = {"user": Secret("app_owner"), "password": Secret("sesame")}
+    with pytest.raises(Refused, match="grant it CREATEROLE, or name a role by search_user"):
+        async with loaded(server, CHUNKS, secrets=secrets, **RLS):
+            pytest.fail("opened")
+    assert await ask(server, "SELECT 1 FROM pg_namespace WHERE nspname = 'rb_test'") == []
+    await ask(server, "REVOKE CREATE ON DATABASE postgres FROM app_owner; DROP ROLE app_owner")
 
 
 async def test_an_owner_without_superuser_can_load_and_remove(server: Started) -> None:

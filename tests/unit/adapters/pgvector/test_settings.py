@@ -89,7 +89,8 @@ async def test_every_option_sent_is_read_back(server: Started) -> None:
     chunks = make_chunks(ACME, 10)
     async with loaded(server, chunks, options=options, concurrency=3) as adapter:
         before = await adapter.describe()
-        told = {name.rpartition(".")[2]: str(value) for name, value in before.settings.items()}
+        told = {name.rpartition("hnsw.")[2]: str(value) for name, value in before.settings.items()}
+        told["probes"] = told["ivfflat.probes"]
         for name, value in {**options["place"], **options["search"]}.items():
             assert told[name] == str(value), name
         assert before.properties == {"approximate"}
