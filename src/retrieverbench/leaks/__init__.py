@@ -2,6 +2,7 @@
 
 from retrieverbench.leaks.audit import AuditPlan, audit_target
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
+from retrieverbench.leaks.catalog import CATALOG
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, leak_columns
 from retrieverbench.leaks.control import (
     ControlResult,
@@ -11,7 +12,6 @@ from retrieverbench.leaks.control import (
 )
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
 from retrieverbench.leaks.probe import ARMS, Probe
-from retrieverbench.leaks.probes import CATALOG
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import DIMENSION, make_world
