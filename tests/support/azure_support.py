@@ -8,8 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
+
+import trustme
 
 VERSION = "2026-04-01"
 VISIBLE_SECONDS = 60.0
@@ -81,6 +84,31 @@ def vector(*values: float, k: int = 10, **more: object) -> dict[str, object]:
     """One exact vector query on the field `vec`."""
     query = {"kind": "vector", "vector": list(values), "k": k, "fields": "vec"}
     return {**query, "exhaustive": True, **more}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Files in PEM: a certificate for loopback, its key, and who signed it."""
+
+    certificate: str
+    key: str
+    authority: str
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The stand-in's options that make it answer by https."""
+        return {"certificate": self.certificate, "certificate_key": self.key}
+
+
+def make_certificate(folder: Path) -> Certificate:
+    """A throwaway authority and a certificate of its for 127.0.0.1."""
+    made = Certificate(*(str(folder / f"{name}.pem") for name in ("certificate", "key", "ca")))
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(made.authority)
+    issued.cert_chain_pems[0].write_to_path(made.certificate)
+    issued.private_key_pem.write_to_path(made.key)
+    return made
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 from anyio.from_thread import start_blocking_portal
 
-from azure_support import DOCUMENTS, Api, Record, definition
+from azure_support import DOCUMENTS, Api, Record, definition, make_certificate
 from retrieverbench.engines.azure_search import start
 
 _PREFIX = "rb-conformance-"
@@ -39,31 +38,16 @@ _LIVE = [pytest.param("live", marks=pytest.mark.azure_live)] if _GIVEN else []
 _outcomes = pytest.StashKey[dict[str, str]]()
 
 
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A certificate for loopback with its key, and the throwaway authority that signed it."""
-    folder = tmp_path_factory.mktemp("tls")
-    authority = trustme.CA()
-    issued = authority.issue_cert("127.0.0.1")
-    paths = {name: str(folder / f"{name}.pem") for name in ("authority", "certificate", "key")}
-    authority.cert_pem.write_to_path(paths["authority"])
-    issued.cert_chain_pems[0].write_to_path(paths["certificate"])
-    issued.private_key_pem.write_to_path(paths["key"])
-    return paths
-
-
 @pytest.fixture(scope="session", params=["http-key", "https-token", *_LIVE])
-def service(request: pytest.FixtureRequest, certificate: dict[str, str]) -> Iterator[Api]:
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Api]:
     """Each service once for the session, its index made and loaded with DOCUMENTS."""
     if request.param == "live":
         yield from _live(request.session)
         return
-    options: dict[str, object] = {}
-    if request.param == "https-token":
-        options = {
-            "certificate": certificate["certificate"],
-            "certificate_key": certificate["key"],
-        }
+    certificate = make_certificate(tmp_path_factory.mktemp("tls"))
+    options = certificate.options if request.param == "https-token" else {}
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(start(options)) as started,
@@ -78,7 +62,7 @@ def service(request: pytest.FixtureRequest, certificate: dict[str, str]) -> Iter
                 "query key": {"api-key": secrets["query_key"]},
                 "reader token": {"Authorization": f"Bearer {secrets['reader_token']}"},
             },
-            tls=ssl.create_default_context(cafile=certificate["authority"]),
+            tls=ssl.create_default_context(cafile=certificate.authority),
         )
         assert api.call("POST", "/indexes", definition(api.index)).status == 201
         api.load(*DOCUMENTS)
