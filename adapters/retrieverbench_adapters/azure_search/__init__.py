@@ -223,7 +223,7 @@ class AzureSearch:
             properties=properties_of(self._settings, self._options),
             fidelity=answer.fidelity,
             unchecked=unchecked,
-            weaknesses=tuple(weaknesses_of(self._options, settings, answer.broken)),
+            weaknesses=tuple(weaknesses_of(self._options, settings, answer)),
         )
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from retrieverbench.adapter import Settings
+from retrieverbench_adapters.azure_search.answers import Answer
 from retrieverbench_adapters.azure_search.definition import read_definition
 from retrieverbench_adapters.azure_search.options import Options
 
@@ -43,11 +44,19 @@ def properties_of(settings: Settings, options: Options) -> frozenset[str]:
     return frozenset(found)
 
 
-def weaknesses_of(options: Options, shown: Mapping[str, object], broken: str | None) -> list[str]:
-    """What makes isolation or figures worth less than the layout promises."""
+def weaknesses_of(options: Options, shown: Mapping[str, object], answer: Answer) -> list[str]:
+    """What makes isolation or figures worth less than the layout promises.
+
+    `answer` is one of the service's: its headers say whether it is a stand-in.
+    """
     found = []
-    if broken is not None:
-        found.append(f"the stand-in is broken on purpose ({broken}); start one that is not")
+    if answer.fidelity == "stand-in":
+        found.append(
+            "Azure AI Search stand-in: latency and absolute scores say nothing about the "
+            "service; ask the service itself before you decide by them"
+        )
+    if answer.broken is not None:
+        found.append(f"the stand-in is broken on purpose ({answer.broken}); start one that is not")
     if options.connect.auth == "key":
         found.append(
             "the admin key that loads the index also searches it, and it may read and write "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -49,13 +50,22 @@ def engines(*, as_json: bool) -> None:
     """List the engines that can be started on this machine, and why the others cannot."""
     from retrieverbench.engines import engine_names, load_engine
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in engine_names():
         found = load_engine(name)
-        rows.append({"engine": name, "fidelity": found.FIDELITY, "missing": found.missing()})
+        rows.append(
+            {
+                "engine": name,
+                "fidelity": found.FIDELITY,
+                "missing": found.missing(),
+                "notes": list(getattr(found, "NOTES", ())),
+            }
+        )
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
     for row in rows:
         state = f"cannot be started: {row['missing']}" if row["missing"] else "can be started"
         click.echo(f"{row['engine']:<16}{row['fidelity']:<12}{state}")
+        for note in row["notes"]:
+            click.echo(f"{'':<16}- {note}")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from retrieverbench.cli.lists import adapters
+from retrieverbench.cli.lists import adapters, engines
 
 BODIES = {
     "absent": "import nothing_at_all",
@@ -66,3 +66,12 @@ def test_the_plain_list_says_the_same_a_line_each(site: None) -> None:
         assert "not usable" in lines[name]
     assert "needs client-of-absent" in lines["absent"]
     assert "RuntimeError: on purpose" in lines["wrong"]
+
+
+def test_engines_tell_their_limits() -> None:
+    done = CliRunner().invoke(engines, ["--json"], catch_exceptions=False)
+    rows = {row["engine"]: row for row in json.loads(done.stdout)}
+    notes = rows["azure_search"]["notes"]
+    assert any("say nothing about the service" in note for note in notes)
+    plain = CliRunner().invoke(engines, catch_exceptions=False).stdout
+    assert all(f"- {note}" in plain for note in notes)

@@ -1,9 +1,17 @@
 """A stand-in for Azure AI Search on loopback: the protocol and the scoring rules, ours.
 
 Started as a process of its own (`start`, or `python -m retrieverbench.engines.azure_search
---ready-file F`), or served in this process by `server.serving`. Whatever it does not
-implement is answered by 501 with its name; it never guesses. Nothing about its speed says
-anything about the service.
+--ready-file F`), or served in this process by `server.serving`. It is a supported part of the
+project: a person without a subscription tries the adapter, the leak columns and the gate with
+it. Exact are the rules that recordings of the service pin: BM25 per shard over one-byte
+lengths, reciprocal rank fusion in single precision, cosine; and the texts and statuses of the
+conformance table (`tests/contract/azure_search`), which also runs against a real service.
+
+Whatever it does not implement is answered by 501 with its name; it never guesses. What it
+ignores and lacks is in NOTES. Nobody could check, without the service: whether it still scores
+as recorded in 2022, the order of ties, its approximate search, how long a write takes to be
+seen, when it throttles, and every text marked as believed in the table. Nothing about the
+stand-in's speed says anything about the service.
 """
 
 from __future__ import annotations
@@ -31,8 +39,11 @@ from retrieverbench.options import parse_options
 
 FIDELITY: Fidelity = "stand-in"
 NOTES = (
+    "Azure AI Search stand-in: latency and absolute scores say nothing about the service",
     "accepted and ignored: HNSW parameters, compressions, exhaustive, sessionId, minimumCoverage",
-    "every vector search is exact",
+    "every vector search is exact; a write is seen at once unless `lag` is set; ties keep order",
+    "answers 501: semantic ranking, vectorizers, orderby, highlights, scoring profiles, indexers",
+    "answers 501: full query syntax, other metrics than cosine, complex types, normalizers",
 )
 _NEEDED = ("starlette", "uvicorn")
 _READY_SECONDS = 30.0
