@@ -25,7 +25,7 @@ from retrieverbench_adapters.qdrant.description import (
     general_weaknesses,
     not_readable,
 )
-from retrieverbench_adapters.qdrant.fields import OWN
+from retrieverbench_adapters.qdrant.fields import OWN, tenant_text
 from retrieverbench_adapters.qdrant.loading import Loader
 from retrieverbench_adapters.qdrant.options import Options
 from retrieverbench_adapters.qdrant.places import Places
@@ -150,13 +150,13 @@ class Qdrant:
 
     async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
         """By one filter of tenant and ids."""
-        loader = self._own()
+        loader = self._own(tenant)
         await loader.weigh()  # what waits to be weighed must still be there
         await delete_chunks(self._server, loader.places, tenant, uids)
 
     async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
         """One write where both are in one collection, else a copy and then a removal."""
-        loader = self._own()
+        loader = self._own(source, target)
         await loader.weigh()
         await move_chunk(self._server, loader.places, self._reader, uid, source, target)
 
@@ -204,9 +204,12 @@ class Qdrant:
             finally:
                 await self._server.client.close()
 
-    def _own(self) -> Loader:
+    def _own(self, *tenants: TenantId) -> Loader:
+        """What writes, for tenants that are some; Unsupported where nothing may be written."""
         if self._loader is None:
             raise Unsupported("qdrant: an attached collection is only read; nothing was sent")
+        for tenant in tenants:
+            tenant_text(tenant)
         return self._loader
 
     async def _has_distances(self) -> bool:

@@ -41,10 +41,10 @@ async def move_chunk(
 
     Raises Rejected when the source has no such chunk.
     """
+    owner = {OWN.tenant: tenant_text(target)}
     found = await reader.owned(source, [uid], with_payload=True, with_vectors=True)
     if not found:
         raise Rejected(f"qdrant: {source.value!r} has no chunk {uid!r} to move")
-    owner = {OWN.tenant: tenant_text(target)}
     here, there = places.home(source), places.home(target)
     if here == there:
         await server.call(

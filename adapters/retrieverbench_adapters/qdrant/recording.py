@@ -47,8 +47,11 @@ def legs_of(method: str, path: str, body: object) -> tuple[Leg, ...]:
 
 
 def legs_of_request(request: models.QueryRequest) -> tuple[Leg, ...]:
-    """The same of a search that is sent by another route than HTTP."""
-    return tuple(_legs("root", json.loads(request.model_dump_json(exclude_none=True))))
+    """The same of a search that was read back from gRPC, where no clause is an empty one."""
+    return tuple(
+        Leg(leg.path, _without_empty(leg.condition))
+        for leg in _legs("root", json.loads(request.model_dump_json(exclude_none=True)))
+    )
 
 
 def _legs(path: str, body: Mapping[str, Any]) -> Iterator[Leg]:
@@ -56,6 +59,18 @@ def _legs(path: str, body: Mapping[str, Any]) -> Iterator[Leg]:
     inner = body.get("prefetch") or []
     for number, one in enumerate(inner if isinstance(inner, list) else [inner]):
         yield from _legs(f"{path}.prefetch[{number}]", one)
+
+
+def _without_empty(condition: Any) -> Any:
+    if isinstance(condition, list):
+        return [_without_empty(one) for one in condition]
+    if not isinstance(condition, Mapping):
+        return condition
+    kept = {key: _without_empty(value) for key, value in condition.items()}
+    return {key: value for key, value in kept.items() if key not in _CLAUSES or value != []}
+
+
+_CLAUSES = frozenset({"must", "should", "must_not"})
 
 
 def _operation(request: httpx.Request) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -218,15 +219,26 @@ class _Points:
 
         keys = ("offset", "limit", "filter", "with_payload", "with_vector", _SHARDS)
         fields = take(body, "ScrollRequest", keys, ("order_by",), strict=self._strict)
+        limit = whole_number(fields.get("limit", 10), "limit", 1)
         request = edge.ScrollRequest(
             offset=point_id(fields["offset"]) if "offset" in fields else None,
-            limit=whole_number(fields.get("limit", 10), "limit", 1),
+            limit=limit,
             filter=self._filter(fields),
             with_payload=to_selector(fields.get("with_payload", True)),
             with_vector=fields.get("with_vector", False),
         )
-        found, following = await _only(target, fields).read(lambda shard: shard.scroll(request))
-        return {"points": [record(one) for one in found], "next_page_offset": following}
+        found: list[edge.Record] = []
+        following: list[Any] = []
+        for part in target.parts(fields.get(_SHARDS)):
+            rows, offset = await part.read(lambda shard: shard.scroll(request))
+            found += rows
+            following += [] if offset is None else [offset]
+        found.sort(key=lambda one: _in_order(one.id))
+        following += [one.id for one in found[limit:]]
+        return {
+            "points": [record(one) for one in found[:limit]],
+            "next_page_offset": min(following, key=_in_order, default=None),
+        }
 
     def _filter(self, fields: dict[str, Any]) -> edge.Filter | None:
         if "filter" not in fields:
@@ -240,6 +252,11 @@ def _only(target: Target, fields: Any) -> Collection:
     if len(parts) != 1:
         raise untranslated(f"a read of points over {len(parts)} shards")
     return parts[0]
+
+
+def _in_order(identity: int | str | UUID) -> tuple[bool, int, str]:
+    """Numbers before UUIDs, as the server pages through points."""
+    return (False, identity, "") if isinstance(identity, int) else (True, 0, str(identity))
 
 
 def _a_list(value: Any) -> Sequence[Any]:

@@ -57,6 +57,21 @@ async def test_counts_and_facets_are_over_all_shards(cluster: httpx.AsyncClient)
     assert (await ok(cluster, "GET", "/cluster"))["status"] == "enabled"
 
 
+async def test_pages_run_through_all_shards(cluster: httpx.AsyncClient) -> None:
+    rows = {"shard_key": "B", "points": [{"id": n, "vector": V} for n in (7, 8)]}
+    await ok(cluster, "PUT", "/collections/sharded/points?wait=true", rows)
+    seen: list[int] = []
+    offset: int | None = 0
+    while offset is not None:
+        body = {"limit": 3, "offset": offset, "with_payload": False}
+        page = await ok(cluster, "POST", "/collections/sharded/points/scroll", body)
+        seen += [one["id"] for one in page["points"]]
+        offset = page["next_page_offset"]
+    assert sorted(set(seen)) == [0, 1, 2, 7, 8]
+    gone = {"shard_key": "B", "points": [7, 8]}
+    await ok(cluster, "POST", "/collections/sharded/points/delete?wait=true", gone)
+
+
 async def test_what_names_no_shard_is_refused(cluster: httpx.AsyncClient) -> None:
     path = "/collections/sharded/points"
     rows = {"points": [{"id": 1, "vector": V}]}
