@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from qdrant_support import A, adapter, ask, chunk, load, twins, unit_vectors
+import pytest
+from qdrant_client import models
+
+from qdrant_support import A, adapter, ask, chunk, load, settings_for, twins, unit_vectors
 from retrieverbench.engines import Started, qdrant
 from retrieverbench.model import MODES, TenantId
+from retrieverbench_adapters.qdrant import Qdrant
+from retrieverbench_adapters.qdrant.evidence import Observed, make_plan
+from retrieverbench_adapters.qdrant.fields import OWN
+from retrieverbench_adapters.qdrant.options import Search
+from retrieverbench_adapters.qdrant.requests import Scheme
 
 pytestmark = [
     pytest.mark.anyio,
@@ -31,26 +39,63 @@ async def test_a_small_collection_is_scanned(front: Started) -> None:
         assert "0 points pass the filter" in nobody.lines
 
 
+async def test_a_graph_is_named_where_it_is_walked(front: Started) -> None:
+    vectors = unit_vectors(1100, 64)
+    common: dict[str, Any] = {"place": "rb_graph", "modes": frozenset({"dense"}), "dimension": 64}
+    async with adapter(front, options={"place": GRAPH}, **common) as target:
+        await load(target, [chunk(str(n), A, "", vectors[n]) for n in range(1100)])
+        plan = await target.explain(ask(A, "dense", vectors[0]))
+        assert (plan.vector_index, plan.filtered) == ("hnsw of dense", "during")
+        assert "1100 points pass the filter" in plan.lines
+        assert "indexed_only: 10 of 10 hits are the same" in plan.lines
+        exact = settings_for(front, options={"place": GRAPH, "search": {"exact": True}}, **common)
+        guest = await Qdrant.open(exact)
+        plan = await guest.explain(ask(A, "dense", vectors[0]))
+        assert (plan.vector_index, plan.filtered) == ("", "before")
+        await guest.close()
+
+
 @pytest.mark.parametrize(
-    ("search", "place", "index", "filtered"),
+    ("told", "passing", "index", "filtered"),
     [
-        ({}, {}, "hnsw of dense", "during"),
-        ({"exact": True}, {}, "", "before"),
-        ({}, {"full_scan_threshold": 10_000}, "", "before"),
-        ({}, {"m": 0}, "", "before"),
-        ({}, {"m": 0, "payload_m": 8}, "hnsw of dense", "during"),
+        ({}, 5000, "hnsw of dense", "during"),
+        ({}, 100, "", "before"),  # 25 kB of vectors of 256 bytes
+        ({}, 150, None, None),  # more than one segment's threshold, less than all of them
+        ({"indexed_vectors_count": 9000}, 5000, None, None),
+        ({"indexed_vectors_count": 0}, 5000, "", "before"),
+        ({"m": 0}, 5000, "", "before"),
+        ({"m": 0, "payload_m": 8}, 5000, "hnsw of dense", "during"),
+        ({"vector": {"hnsw_config": {"m": 0}}}, 5000, "", "before"),
+        ({"full_scan_threshold": 10_000}, 5000, "", "before"),
     ],
 )
-async def test_a_graph_is_named_where_it_is_walked(
-    front: Started, search: dict[str, object], place: dict[str, object], index: str, filtered: str
+def test_settings_and_counts_decide(
+    told: dict[str, Any], passing: int, index: str | None, filtered: str | None
 ) -> None:
-    vectors = unit_vectors(1200, 64)
-    options = {"place": {**GRAPH, **place}, "search": search}
-    async with adapter(front, modes=["dense"], dimension=64, options=options) as target:
-        await load(target, [chunk(str(n), A, "", vectors[n]) for n in range(1200)])
-        plan = await target.explain(ask(A, "dense", vectors[0]))
-        assert (plan.vector_index, plan.filtered) == (index, filtered)
-        assert "indexed_only: 10 of 10 hits are the same" in plan.lines
+    observed = Observed(passing, hits=10, same=10)
+    plan = make_plan(information(**told), observed, Scheme(OWN, Search(), True), "dense")
+    assert (plan.vector_index, plan.filtered) == (index, filtered)
+
+
+def information(**told: Any) -> models.CollectionInfo:
+    """10,000 indexed points of 64 dimensions in two segments."""
+    vector = {"size": 64, "distance": "Cosine", **told.pop("vector", {})}
+    counts = {"points_count": 10_000, "indexed_vectors_count": 10_000, "segments_count": 2}
+    counts |= {key: told.pop(key) for key in list(told) if key in counts}
+    graph = {"m": 16, "ef_construct": 100, "full_scan_threshold": 25, **told}
+    optimizer = {
+        "deleted_threshold": 0.2,
+        "vacuum_min_vector_number": 1000,
+        "default_segment_number": 0,
+        "flush_interval_sec": 5,
+    }
+    config = {
+        "params": {"vectors": {"dense": vector}},
+        "hnsw_config": graph,
+        "optimizer_config": optimizer,
+    }
+    state = {"status": "green", "optimizer_status": "ok", "payload_schema": {}, "config": config}
+    return models.CollectionInfo.model_validate({**state, **counts})
 
 
 async def test_a_tenant_without_a_collection_has_no_plan(front: Started) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -108,8 +109,9 @@ async def test_every_failure_has_its_error(
 
 
 async def test_a_slow_answer_is_given_up(front: Started, port: int) -> None:
-    async with adapter(front, options=by_grpc(port), timeout=0.5) as target:
+    async with adapter(front, options=by_grpc(port)) as target:
         await load(target, twins(1))
+        target._server._settings = replace(target._server._settings, timeout=0.5)
         await arm(front, kind="delay", seconds=2.0, path="points/query")
         with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
             await target.search(ask(A, "dense", unit_vectors(1)[0]))

@@ -71,7 +71,9 @@ async def test_root_and_prefetch_each_carry_the_filter(front: Started, leg: str)
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 async def test_hostile_tenants_see_their_own_only(front: Started, layout: Layout) -> None:
-    tenants = [TenantId(name) for name in [*HOSTILE, "acme", "globex"]]
+    """Some of them where each needs a place of its own, which takes its time."""
+    names = HOSTILE if layout == "filter" else HOSTILE[::6]
+    tenants = [TenantId(name) for name in [*names, "acme", "globex"]]
     vector = unit_vectors(1)[0]
     async with adapter(front, layout=layout) as target:
         await load(target, [chunk("1", tenant, "the same text", vector) for tenant in tenants])
