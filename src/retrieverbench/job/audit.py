@@ -10,10 +10,11 @@ import anyio
 
 from retrieverbench.adapter import Adapter, Recorder
 from retrieverbench.engines.compose import Compose
-from retrieverbench.errors import AdapterError, BackendError, InputError
+from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
+from retrieverbench.job.opening import begin_engines, input_errors, make_states
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
@@ -58,23 +59,11 @@ async def run_audit(
     """
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
-    audited = [
-        Audited(
-            EntryState(entry, line, failure=loaded)
-            if isinstance(loaded, BackendError)
-            else EntryState(entry, line, loaded)
-        )
-        for entry, line, loaded in zip(
-            prepared.suite.targets, prepared.lines, prepared.adapters, strict=True
-        )
-    ]
+    audited = [Audited(state) for state in make_states(prepared)]
     complete = False
     engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt), engines:
-        for each in audited:
-            name = engines.needed_by(each.state.entry)
-            if name and each.state.failure is None:
-                engines.begin(name, each.state.entry.engine_options)
+        begin_engines([each.state for each in audited], engines)
         for each in audited:
             await _audit(job, each, engines, probes)
         complete = True
@@ -144,14 +133,9 @@ async def _opened(
     assert state.loaded is not None
     each.places += 1
     settings = replace(settings_for(job, state, connection, f"_a{each.places}"), recorder=log)
-    place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
-    try:
+    with input_errors(job, state):
         async with open_adapter(state.entry, state.loaded, connection, settings) as opened:
             yield await load_place(opened, chunks)
-    except InputError as error:
-        if state.place is not None:
-            raise AdapterError(f"raised an InputError after it was opened: {error}") from error
-        raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from error
 
 
 def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:

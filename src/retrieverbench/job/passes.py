@@ -1,0 +1,172 @@
+"""What is asked of a loaded target: quality, times, its plan, what it is, leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from retrieverbench.errors import RetrieverBenchError
+from retrieverbench.job.context import Job
+from retrieverbench.job.progress import counting
+from retrieverbench.job.state import EntryState
+from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
+from retrieverbench.leaks import check_result
+from retrieverbench.load import Subject, TimedResult, measure_closed
+from retrieverbench.model import CaseResult, Mode, Run
+from retrieverbench.run import Abandoned, ask_all, build_queries, one_line
+
+
+async def ask_quality(job: Job, state: EntryState) -> None:
+    """Every case once per mode, each answer judged for leaks as it comes."""
+    place = state.usable
+    if place is None:
+        return
+    suite = job.prepared.suite
+    cases = job.prepared.cases
+    for mode in state.modes:
+        target = state.target(mode)
+        advance = job.progress.begin(f"{target.label}: quality", len(cases))
+        state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
+        try:
+            state.runs[mode] = await ask_all(
+                place.adapter,
+                target,
+                cases,
+                state.queries[mode],
+                fidelity=place.fidelity,
+                concurrency=suite.concurrency,
+                timeout=suite.timeout,
+                on_done=_checking(job, state, mode, counting(advance)),
+                hidden=place.hidden,
+                keys=place.keys,
+            )
+        except Abandoned as error:
+            _lose(job, state, error)
+            return
+
+
+def _checking(
+    job: Job, state: EntryState, mode: Mode, count: Callable[..., None]
+) -> Callable[[CaseResult], None]:
+    """Judges each answer as it comes, so that an interrupt loses no leak that was seen."""
+    tenants = {case.id: case.tenant for case in job.prepared.cases}
+    label = state.target(mode).label
+    findings = state.findings.setdefault(mode, [])
+
+    def check(result: CaseResult) -> None:
+        findings.extend(check_result(result, tenants[result.case_id], job.ledger, label))
+        count()
+
+    return check
+
+
+async def ask_timed(job: Job, states: list[EntryState]) -> None:
+    """Blocks of all targets interleaved; only of those that answered the quality pass."""
+    timing = job.prepared.suite.timing
+    if not timing.enabled:
+        return
+    subjects: list[Subject] = []
+    owners = []
+    for state in states:
+        for mode, run in state.runs.items():
+            place = state.usable
+            if place is None or not any(result.status == "ok" for result in run.results):
+                continue
+            subjects.append(
+                Subject(
+                    run.target.label,
+                    place.adapter.search,
+                    state.queries[mode],
+                    _expected(job, run),
+                    place.keys,
+                    reference=[r.hits if r.status == "ok" else None for r in run.results],
+                )
+            )
+            owners.append((state, mode, run.target.label))
+    if not subjects:
+        return
+    if is_repeatable(job.prepared.suite):
+        subjects.append(
+            repeated(subjects, [state.runs[mode].fidelity for state, mode, _ in owners])
+        )
+    plan = closed_plan(job.prepared.suite)
+    advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1))
+    results: dict[str, TimedResult] = {}
+    try:
+        await measure_closed(subjects, plan, job.ledger, counting(advance), into=results)
+    finally:
+        job.noise = take_noise(results)
+        for state, mode, label in owners:
+            if label in results:
+                state.timed[mode] = results[label]
+                if (error := results[label].abandoned) is not None:
+                    _lose(job, state, error)
+
+
+def _expected(job: Job, run: Run) -> list[int]:
+    """Rows of a complete answer to each case: k, or as many chunks as the tenant has.
+
+    How many chunks match words only the backend knows; there it is what it returned in the
+    quality pass.
+    """
+    if run.target.mode == "lexical":
+        return [len(result.hits) for result in run.results]
+    counts = job.prepared.chunks_per_tenant
+    return [min(run.depth, counts.get(case.tenant.value, 0)) for case in job.prepared.cases]
+
+
+async def explain_target(job: Job, state: EntryState) -> None:
+    """The backend's own plan of one query that it answered, by mode; after the timed pass."""
+    place = state.usable
+    if place is None or "explain" not in place.loaded.cls.capabilities:
+        return
+    for mode, run in state.runs.items():
+        answered = (
+            query
+            for query, result in zip(state.queries[mode], run.results, strict=True)
+            if result.hits
+        )
+        query = next(answered, None)
+        if query is None:
+            continue
+        try:
+            state.plans[mode] = await place.explain(query)
+        except Abandoned as error:
+            _lose(job, state, error)
+            return
+        except RetrieverBenchError as error:
+            state.notes.append(f"{mode}: its plan could not be had: {one_line(error)}")
+
+
+async def describe_again(job: Job, state: EntryState) -> None:
+    """What is there after the passes, to be compared with what was there before."""
+    place = state.usable
+    if place is None:
+        return
+    try:
+        state.after = await place.describe()
+    except Abandoned as error:
+        _lose(job, state, error)
+    except RetrieverBenchError as error:
+        state.late_failure = f"could not be described after the run: {one_line(error)}"
+
+
+async def look_for_leaks(job: Job, state: EntryState) -> None:
+    """Canaries and the control arm; nothing here may lose what was measured before."""
+    place = state.usable
+    if place is None:
+        return
+    try:
+        await check_leaks(job, state, place)
+    except RetrieverBenchError as error:
+        state.probes_stopped = f"leak probes stopped: {one_line(error)}"
+        state.late_failure = state.late_failure or state.probes_stopped
+
+
+def _lose(job: Job, state: EntryState, error: Abandoned) -> None:
+    """Its adapter holds a call that never ends: nothing more is asked, what is known is kept."""
+    text = one_line(error)
+    state.is_gone = True
+    state.unmeasured |= {mode: error for mode in state.modes if mode not in state.runs}
+    state.late_failure = state.late_failure or text
+    state.probes_stopped = state.probes_stopped or f"leak probes stopped: {text}"
+    job.progress.note(f"{state.entry.name}: given up: {text}")
