@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from retrieverbench.errors import RetrieverBenchError
 from retrieverbench.job.context import Job
+from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.progress import counting
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
