@@ -18,7 +18,8 @@ def test_a_clean_target_passes_every_probe(bench: Bench) -> None:
 
 
 def test_a_dropped_tenant_condition_is_exit_4(bench: Bench) -> None:
-    done = bench.process("leaks", bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"'), "--fast")
+    suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"')
+    done = bench.process("leaks", suite, "--fast")
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4)" in done.stdout
     caught = {
