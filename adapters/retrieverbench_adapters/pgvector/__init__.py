@@ -34,7 +34,7 @@ from psycopg.errors import QueryCanceled
 from psycopg.sql import SQL, Composed
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import AdapterError, Rejected
+from retrieverbench.errors import AdapterError, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench_adapters.pgvector.attach import bind, find
@@ -43,6 +43,7 @@ from retrieverbench_adapters.pgvector.connections import (
     Connection,
     HeldConnections,
     deadline,
+    is_pooled,
     make_dsn,
     mapped_errors,
     set_for_session,
@@ -92,7 +93,7 @@ class Pgvector:
         self._sender = Sender(settings.recorder)
         self._own = None if settings.attached else OwnPlace(settings, options, self._sender)
         self._table = own_table(settings, options)
-        self._usable = Usable()
+        self._usable, self._pooled = Usable(), False
         self._statements: dict[tuple[object, ...], Statement] = {}  # by shape, without values
         self._searchers = self._connections()
 
@@ -210,6 +211,7 @@ class Pgvector:
             told=told,
             chunks=chunks,
             usable=self._usable,
+            pooled=self._pooled,
         )
 
     async def close(self) -> None:
@@ -240,6 +242,13 @@ class Pgvector:
         return HeldConnections(dsn, self._prepare, self._settings.timeout)
 
     async def _prepare(self, connection: Connection) -> None:
+        if await is_pooled(connection):
+            if self._settings.attached:
+                raise Unsupported(
+                    "pgvector: open: a pooler stands before the server, so settings of our "
+                    "sessions could reach others; give the address of the server itself"
+                )
+            self._pooled = True
         if self._settings.attached:
             await set_for_session(connection, {"default_transaction_read_only": "on"})
         if self._settings.dimension:

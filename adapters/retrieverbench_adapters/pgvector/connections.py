@@ -84,6 +84,12 @@ class HeldConnections:
         return connection
 
 
+async def is_pooled(connection: Connection) -> bool:
+    """Whether something between us and the server lends us the sessions of others."""
+    cursor = await connection.execute("SELECT pg_backend_pid()")
+    return await cursor.fetchone() != (connection.info.backend_pid,)
+
+
 async def set_for_session(connection: Connection, settings: dict[str, str]) -> None:
     """Set and check each setting. Raises Unsupported for one that this server does not know."""
     for name, value in settings.items():

@@ -18,6 +18,10 @@ IN_STATEMENT = (
     "exact", "oversampling", "ranking", "normalization", "rrf_k", "dense_weight",
     "lexical_weight", "depth", "tenant_setting",
 )  # fmt: skip
+_POOLED = (
+    "a pooler stands before the server: settings of a session may not hold for its questions; "
+    "give the address of the server itself"
+)
 _QUANTIZATIONS: Mapping[str, Quantization] = {"bit": "binary", "halfvec": "halfvec"}
 _METRICS: Mapping[str, Metric] = {"cosine": "cosine", "ip": "inner_product", "l2": "l2"}
 
@@ -48,6 +52,7 @@ def describe(
     told: Mapping[str, str],
     chunks: Mapping[str, int] | None,
     usable: Usable,
+    pooled: bool,
 ) -> Description:
     """`tenant` and `vector` are columns; `told` are settings read back from connections.
 
@@ -79,7 +84,10 @@ def describe(
         chunks=chunks or {},
         properties=frozenset() if exact else frozenset({"approximate"}),
         unchecked=tuple(unchecked),
-        weaknesses=tuple(weaknesses(found, settings.layout, tenant, options, usable)),
+        weaknesses=(
+            *weaknesses(found, settings.layout, tenant, options, usable),
+            *((_POOLED,) if pooled else ()),
+        ),
     )
 
 
