@@ -50,7 +50,8 @@ def read_plan(
 def _filtered(scan: Node, tenant: str, *, iterative: bool, tables: Sequence[str]) -> FilterTime:
     if scan["Relation Name"] in tables:
         return "before"
-    name = re.compile(rf'(?<![\w"]){re.escape(tenant)}(?!\w)|"{re.escape(tenant)}"')
+    quoted = tenant.replace('"', '""')
+    name = re.compile(rf'(?<![\w"]){re.escape(tenant)}(?!\w)|"{re.escape(quoted)}"')
     parts = [scan, *(node for node in nodes(scan) if "Relation Name" not in node)]
     conditions = (str(node.get(key, "")) for node in parts for key in _CONDITIONS)
     if not any(name.search(_LITERAL.sub("", condition)) for condition in conditions):
