@@ -32,6 +32,6 @@ def test_a_dropped_tenant_condition_is_exit_4(bench: Bench) -> None:
 
 
 def test_an_unknown_probe_is_told_with_the_nearest(bench: Bench) -> None:
-    done = bench.run("leaks", bench.suite('adapter = "memory"'), "--probe", "P1")
+    done = bench.run("leaks", bench.suite('adapter = "memory"'), "--probe", "P001")
     assert done.returncode == 2
-    assert "--probe: 'P1' is unknown; did you mean 'P01'?" in done.stderr
+    assert "--probe: 'P001' is unknown; did you mean 'P01'?" in done.stderr

@@ -21,17 +21,17 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     ARMS,
     DIMENSION,
+    TENANTS,
     AuditPlan,
     Probe,
     RequestLog,
     Scene,
     audit_target,
+    bounds_of,
     make_world,
 )
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
 from retrieverbench.run import Connection, Engines, Place, connect, load_place, open_adapter
-
-TENANTS = ("acme", "globex", "initech", "umbrella")
 
 
 @dataclass(slots=True)
@@ -110,6 +110,7 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
                 arm=ARMS[0],
                 timeout=job.prepared.suite.timeout,
                 log=log,
+                layout=state.entry.layout,
                 capabilities=capabilities,
                 pattern=job.prepared.suite.tenant_pattern,
             )
@@ -141,5 +142,9 @@ async def _opened(
 def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
     """One per mode; what was found before a failure is kept beside it."""
     for mode in each.state.entry.modes:
-        probes = tuple(result for result in each.results if result.mode == mode)
-        yield replace(bare_result(prepared, each.state, mode), probes=probes)
+        first = mode == each.state.entry.modes[0]
+        probes = tuple(
+            found for found in each.results if found.mode == mode or (first and found.mode is None)
+        )
+        bare = bare_result(prepared, each.state, mode)
+        yield replace(bare, probes=probes, bounds=tuple(bounds_of(probes)))

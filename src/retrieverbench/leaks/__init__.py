@@ -1,6 +1,7 @@
 """What was seen of other tenants, judged by our own ledger."""
 
 from retrieverbench.leaks.audit import AuditPlan, audit_target
+from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
 from retrieverbench.leaks.catalog import CATALOG
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, leak_columns
@@ -14,13 +15,14 @@ from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import DIMENSION, make_world
+from retrieverbench.leaks.world import DIMENSION, TENANTS, make_world
 
 __all__ = [
     "ARMS",
     "CATALOG",
     "DIMENSION",
     "MAX_KEPT_FINDINGS",
+    "TENANTS",
     "AuditPlan",
     "Canary",
     "CanaryResult",
@@ -31,6 +33,7 @@ __all__ = [
     "Scene",
     "ask_control",
     "audit_target",
+    "bounds_of",
     "check_result",
     "control_cases",
     "control_chunks",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from itertools import product
 from time import perf_counter_ns
 
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.probe import Probe, conclude
-from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.scene import Scene, Shelf
 from retrieverbench.model import Arm, Mode, ProbeResult
 from retrieverbench.run import Abandoned, one_line
 
@@ -34,14 +36,19 @@ async def audit_target(
     A probe that the backend does not answer is inconclusive, and the others go on. Abandoned
     ends the audit.
     """
-    for probe in plan.probes:
-        for mode in plan.modes:
-            for arm in plan.arms:
-                if mode not in probe.modes or arm not in probe.arms:
-                    continue
-                result = await _probe_once(probe, fresh(scene, probe, mode, arm), plan)
-                into.append(result)
-        on_done()
+    async with AsyncExitStack() as stack:
+        at_place = replace(scene, shelf=Shelf(stack))
+        for probe in plan.probes:
+            for mode, arm in product(_modes(probe, plan), plan.arms):
+                if arm in probe.arms:
+                    blank = fresh(at_place, probe, mode, arm)
+                    into.append(await _probe_once(probe, blank, plan))
+            on_done()
+
+
+def _modes(probe: Probe, plan: AuditPlan) -> Sequence[Mode]:
+    """A probe of the place is asked once, in the first mode."""
+    return plan.modes[:1] if not probe.modes else [m for m in plan.modes if m in probe.modes]
 
 
 def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
@@ -52,6 +59,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         mode=mode,
         arm=arm,
         trials=0,
+        sent=0,
         findings=[],
         failures=[],
         controls=[],

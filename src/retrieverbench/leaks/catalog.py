@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.probes import magnets
+from retrieverbench.leaks.probes import magnets, requests
 
-CATALOG: tuple[Probe, ...] = tuple(sorted((*magnets.PROBES,), key=lambda probe: probe.id))
+CATALOG: tuple[Probe, ...] = tuple(
+    sorted((*magnets.PROBES, *requests.PROBES), key=lambda probe: probe.id)
+)

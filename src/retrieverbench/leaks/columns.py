@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrieverbench.leaks.bound import upper_bound
 from retrieverbench.leaks.canary import CanaryResult
 from retrieverbench.leaks.control import ControlResult
 from retrieverbench.model import LeakCheck, LeakFinding, Proof, Run
@@ -55,7 +56,7 @@ def leak_columns(
         proof=_proof(findings, reason, tenants),
         reason=reason,
         findings=tuple(findings[:MAX_KEPT_FINDINGS]),
-        upper_bound=1.0 - 0.05 ** (1.0 / trials) if is_clean else None,
+        upper_bound=upper_bound(trials) if is_clean else None,
         trials=trials,
     )
 

@@ -47,6 +47,9 @@ def foreign_hits(
 
 def _hint(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:
     """What an adapter's author may have meant by an id that no ledger knows."""
+    value: object = tenant.value
+    if not isinstance(value, str):  # below the guard a tenant may be of any type
+        return None
     meant = make_uid(tenant, uid)
     if uid in ledger or meant not in ledger:
         return None

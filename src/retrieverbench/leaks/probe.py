@@ -15,9 +15,10 @@ ARMS: tuple[Arm, ...] = ("guarded", "below the guard")
 class Probe:
     """One entry of the catalog.
 
-    `ask` puts its questions to a scene. `modes` are those it makes sense in; `needs` the
-    capabilities without which it is not applicable; `writes` whether it changes what the
-    place holds, so that it gets a place of its own and is not probed on an attached index.
+    `ask` puts its questions to a scene. `modes` are those it makes sense in, none for a probe
+    of the place, which is asked once; `needs` the capabilities without which it is not
+    applicable; `writes` whether it changes what the place holds, so that it gets a place of
+    its own and is not probed on an attached index.
     `help` says what a failure means and what to do.
     """
 
@@ -43,7 +44,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         probe=probe.id,
         title=probe.title,
         target=scene.target,
-        mode=scene.mode,
+        mode=scene.mode if probe.modes else None,
         arm=scene.arm,
         outcome=_outcome(scene),
         leak_class="leak" if found else probe.leak_class,
@@ -51,6 +52,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         reason=_reason(scene),
         control="; ".join(scene.controls),
         trials=scene.trials,
+        requests=None if scene.log is None else scene.sent,
         findings=tuple(scene.findings),
         facts=dict(scene.facts),
         seconds=seconds,

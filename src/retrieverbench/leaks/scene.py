@@ -8,12 +8,18 @@ has shown that there was something to find.
 from __future__ import annotations
 
 from array import array
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from retrieverbench.adapter import Adapter
-from retrieverbench.errors import BackendError, TenantError
+from retrieverbench.errors import BackendError, InputError, TenantError
 from retrieverbench.leaks.ledger import foreign_hits
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.scan import plain_words, strings_in
@@ -24,6 +30,7 @@ from retrieverbench.model import (
     Arm,
     Chunk,
     Hit,
+    Layout,
     LeakFinding,
     Mode,
     Query,
@@ -31,15 +38,18 @@ from retrieverbench.model import (
     Value,
     parse_tenant,
 )
-from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
+from retrieverbench.run import Abandoned, BadAnswer, Step, check_response, search_once
 
 K = 5
+WRITE_TIMEOUTS = 20
+"""A call that is no search is given up after so many times the search timeout."""
+SHOWN = 80
 WANTED = frozenset({"text", "tenant"})
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One answer. `refused` is True when the guard or the adapter called the tenant wrong.
+    """One answer. `refused` is True when the guard or the adapter called the question wrong.
 
     `requests` are those that went out meanwhile, None where the adapter records nothing.
     """
@@ -51,9 +61,23 @@ class Seen:
     refused: bool = False
     requests: tuple[Request, ...] | None = None
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it was turned away before any request, as far as that can be seen."""
+        return self.refused and not self.requests
 
+
+T = TypeVar("T")
 OpenAdapter = Callable[[Sequence[Chunk]], AbstractAsyncContextManager[Adapter]]
 """Opens a fresh place that holds these chunks and is removed on leaving."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Places that several probes read: opened when first needed, closed with the audit."""
+
+    stack: AsyncExitStack
+    kept: dict[str, tuple[Adapter, World]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -61,8 +85,9 @@ class Scene:
     """What one probe has in hand, for one target, mode and arm.
 
     `world` is what the place holds. `open` makes further places, for probes that write or
-    need chunks of their own. `log` is None where the adapter records no requests. `moved`
-    overrides the ledger while owners change: uid → owner, None once deleted.
+    need chunks of their own. `log` is None where the adapter records no requests; `sent`
+    counts those that it saw. `moved` overrides the ledger while owners change: uid → owner,
+    None once deleted.
     """
 
     adapter: Adapter
@@ -74,9 +99,12 @@ class Scene:
     arm: Arm
     timeout: float
     log: RequestLog | None = None
+    layout: Layout = "filter"
+    shelf: Shelf | None = None
     capabilities: frozenset[str] = frozenset()
     pattern: str = DEFAULT_TENANT_PATTERN
     trials: int = 0
+    sent: int = 0
     findings: list[LeakFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     controls: list[str] = field(default_factory=list)
@@ -97,12 +125,43 @@ class Scene:
     async def staged(self, world: World) -> AsyncIterator[Scene]:
         """The same probe on a fresh place that holds another world; what it sees counts here."""
         async with self.open(world.all_chunks()) as adapter:
-            # The lists are shared: findings, failures and controls of both are one.
-            other = replace(self, adapter=adapter, world=world, moved={})
-            try:
+            with self._at(adapter, world) as other:
                 yield other
-            finally:
-                self.trials = other.trials
+
+    @asynccontextmanager
+    async def shared(
+        self, name: str, make: Callable[[AsyncExitStack], Awaitable[tuple[Adapter, World]]]
+    ) -> AsyncIterator[Scene]:
+        """The same probe on a place of that name, which `make` opens once for all probes."""
+        assert self.shelf is not None, "an audit has a shelf"
+        if name not in self.shelf.kept:
+            self.shelf.kept[name] = await make(self.shelf.stack)
+        with self._at(*self.shelf.kept[name]) as other:
+            yield other
+
+    @contextmanager
+    def _at(self, adapter: Adapter, world: World) -> Iterator[Scene]:
+        # The lists are shared: findings, failures and controls of both are one.
+        other = replace(self, adapter=adapter, world=world, moved={})
+        try:
+            yield other
+        finally:
+            self.trials, self.sent = other.trials, other.sent
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[Scene]:
+        """The same probe while several questions are in flight: no request is attributed."""
+        other = replace(self, log=None)
+        try:
+            yield other
+        finally:
+            self.trials = other.trials
+            if self.log is not None:
+                self.log.take()
+
+    async def call(self, word: str, function: Callable[[], Awaitable[T]]) -> T:
+        """Any other call of the adapter; BackendError for whatever it raises."""
+        return await Step(self.target, word, WRITE_TIMEOUTS * self.timeout).call(function)
 
     async def ask(
         self,
@@ -116,10 +175,11 @@ class Scene:
     ) -> Seen:
         """One search as `tenant`, through this arm, judged by the ledger and all tokens."""
         self.trials += 1
+        self._taken()
         try:
             asker = self.tenant(tenant)
         except TenantError:
-            return Seen(refused=True, requests=())
+            return Seen(refused=True, requests=self._taken()[0])
         query = Query(
             text=text,
             tenant=asker,
@@ -145,8 +205,6 @@ class Scene:
         error: BackendError | None = None
         refused = False
         uids: Sequence[str] = ()
-        if self.log is not None:
-            self.log.take()
         try:
             answer = await search_once(self.adapter, query, self.timeout)
             hits = check_response(answer, query)
@@ -156,12 +214,12 @@ class Scene:
         except TenantError:
             refused = True
         except BackendError as raised:
-            # A TenantError that the adapter raised comes wrapped: it is its refusal.
-            refused = isinstance(raised.__cause__, TenantError)
+            # A TenantError or InputError that the adapter raised comes wrapped.
+            refused = isinstance(raised.__cause__, InputError)
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
             uids = raised.uids if isinstance(raised, BadAnswer) else ()
-        requests, responses = self.log.take() if self.log is not None else (None, [])
+        requests, responses = self._taken()
         self._judge(query, uids, [answer, str(error) if error else "", responses])
         return Seen(
             uids=tuple(hit.uid for hit in hits),
@@ -169,8 +227,16 @@ class Scene:
             total=getattr(answer, "total", None),
             error=error,
             refused=refused,
-            requests=None if requests is None else tuple(requests),
+            requests=requests,
         )
+
+    def _taken(self) -> tuple[tuple[Request, ...] | None, Sequence[object]]:
+        """What went out and came back since the last time; None where nothing is recorded."""
+        if self.log is None:
+            return None, []
+        requests, responses = self.log.take()
+        self.sent += len(requests)
+        return tuple(requests), responses
 
     def _judge(self, query: Query, uids: Sequence[str], told: Sequence[object]) -> None:
         """Foreign uids by the ledger; foreign tokens wherever they stand."""
@@ -178,21 +244,23 @@ class Scene:
         for uid, owner in self.moved.items():
             if owner is None:
                 ledger.pop(uid, None)
-        self.findings += foreign_hits(
-            uids,
-            query.tenant,
-            ledger,
-            target=self.target,
-            case_id=self.probe,
-            seen_in="audit",
-        )
+        shown = shown_tenant(query.tenant)
+        self.findings += [
+            replace(finding, tenant=shown)
+            for finding in foreign_hits(
+                uids,
+                query.tenant,
+                ledger,
+                target=self.target,
+                case_id=self.probe,
+                seen_in="audit",
+            )
+        ]
         known = {finding.uid for finding in self.findings}
         words = plain_words(" ".join(text for part in told for text in strings_in(part)))
         asked = plain_words(query.text)
         self.findings += [
-            LeakFinding(
-                self.target, self.probe, _name(query.tenant), chunk.uid, 0, owner.value, "audit"
-            )
+            LeakFinding(self.target, self.probe, shown, chunk.uid, 0, owner.value, "audit")
             for owner, chunk in self.world.canaries.items()
             if owner != query.tenant
             and chunk.uid not in known
@@ -201,7 +269,8 @@ class Scene:
         ]
 
 
-def _name(tenant: TenantId) -> str:
-    """An unchecked tenant may hold anything."""
+def shown_tenant(tenant: TenantId) -> str:
+    """An unchecked tenant may hold anything, of any length; a text is told from a number."""
     value: object = tenant.value
-    return value if isinstance(value, str) else repr(value)[:80]
+    text = value if isinstance(value, str) else f"{type(value).__name__} {value!r}"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"

@@ -15,9 +15,12 @@ from random import Random
 
 from retrieverbench.model import Chunk, TenantId
 
+TENANTS = ("acme", "globex", "initech", "umbrella")
 DIMENSION = 32
 TWINS = 3
 OWN = 12
+SHELVES, LEVELS = 3, 4
+"""How many different values the metadata `shelf` and `level` of own chunks have."""
 COMMON = ("policy", "leave", "refund", "limit", "incident", "contract", "security", "travel")
 
 
@@ -54,7 +57,9 @@ class World:
 def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World:
     """`own` chunks, TWINS twins and one canary for each tenant.
 
-    A chunk's text holds common words, and one word that is the tenant's alone (`only`).
+    An own chunk's text holds common words, and one word that is the tenant's alone
+    (`only_word`); its metadata `shelf` and `level` are shared with other tenants' chunks,
+    `mark` is that word.
     """
     random = Random(seed)
     twins = [(f"shared note {word} for everybody", unit_vector(random)) for word in COMMON[:TWINS]]
@@ -72,7 +77,15 @@ def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World
         chunks[tenant] = [
             *(
                 Chunk(
-                    f"own{n}", tenant, _text(random, only_word(number)), vector=unit_vector(random)
+                    id=f"own{n}",
+                    tenant=tenant,
+                    text=_text(random, only_word(number)),
+                    metadata={
+                        "shelf": f"shelf{n % SHELVES}",
+                        "level": n % LEVELS,
+                        "mark": only_word(number),
+                    },
+                    vector=unit_vector(random),
                 )
                 for n in range(own)
             ),

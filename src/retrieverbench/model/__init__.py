@@ -11,6 +11,7 @@ from retrieverbench.model.artifact import (
 from retrieverbench.model.audit import (
     SEVERITIES,
     Arm,
+    LeakBound,
     LeakClass,
     Outcome,
     ProbeResult,
@@ -77,6 +78,7 @@ __all__ = [
     "GoldenSet",
     "Hit",
     "Layout",
+    "LeakBound",
     "LeakCheck",
     "LeakClass",
     "LeakFinding",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from retrieverbench.model.audit import ProbeResult
+from retrieverbench.model.audit import LeakBound, ProbeResult
 from retrieverbench.model.leaks import LeakCheck
 from retrieverbench.model.run import CaseResult, Target
 from retrieverbench.model.scores import Scores
@@ -53,7 +53,8 @@ class TargetResult:
     is `absent` when nothing here can answer (no client, no engine, no address) and `failed`
     when a backend that should have answered did not. `late_failure` is what failed after
     the quality and timed passes, whose numbers stand. `plan` is the backend's own plan of
-    one filtered query, None where it tells none. `probes` are those of the leak audit.
+    one filtered query, None where it tells none. `probes` are those of the leak audit,
+    `bounds` how strong their result is in each arm.
     """
 
     target: Target
@@ -73,6 +74,7 @@ class TargetResult:
     timings: Timings | None = None
     leaks: LeakCheck | None = None
     probes: tuple[ProbeResult, ...] = ()
+    bounds: tuple[LeakBound, ...] = ()
     late_failure: str | None = None
     notes: tuple[str, ...] = ()
 

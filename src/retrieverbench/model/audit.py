@@ -45,3 +45,16 @@ class ProbeResult:
     facts: Mapping[str, int | float | str] = field(default_factory=dict)
     risk: str = ""
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeakBound:
+    """How strong the clean result of one arm is.
+
+    `upper_bound` is on the share of leaking answers among questions like the `trials` that
+    were asked, with 95 % confidence; None unless every probe passed.
+    """
+
+    arm: Arm
+    trials: int
+    upper_bound: float | None

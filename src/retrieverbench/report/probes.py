@@ -39,16 +39,14 @@ def _summary(artifact: Artifact) -> Iterator[tuple[str, ...]]:
 def _summary_row(result: TargetResult, arm: Arm) -> tuple[str, ...]:
     probes = [probe for probe in result.probes if probe.arm == arm]
     counts = Counter(probe.outcome for probe in probes)
-    trials = sum(probe.trials for probe in probes if probe.outcome == "pass")
-    is_clean = trials and not counts["fail"] and not counts["inconclusive"]
-    bound = 1.0 - 0.05 ** (1.0 / trials) if is_clean else None
+    bound = next((bound for bound in result.bounds if bound.arm == arm), None)
     return (
         result.target.label,
         result.fidelity or DASH,
         arm,
         *(str(counts[outcome]) for outcome in OUTCOMES),
         str(sum(probe.trials for probe in probes)),
-        above(bound, trials or None),
+        above(bound.upper_bound, bound.trials or None) if bound else DASH,
     )
 
 

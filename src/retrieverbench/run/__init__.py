@@ -3,7 +3,7 @@
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
-from retrieverbench.run.guard import Abandoned
+from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.places import (
     Opened,
     Place,
@@ -30,6 +30,7 @@ __all__ = [
     "LoadedAdapter",
     "Opened",
     "Place",
+    "Step",
     "Suite",
     "TargetEntry",
     "adapter_names",

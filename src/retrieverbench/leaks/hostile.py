@@ -1,0 +1,61 @@
+"""Names and texts that a careless backend reads as something else than a name or a text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+SYNTAX = (
+    # SQL
+    "acme' OR '1'='1", "'; DROP TABLE docs; --", "' UNION SELECT uid FROM chunks --", "%", "_cme",
+    "acm_", "acme\\", "O'Neil", "''",
+    # OData
+    "acme' or tenant_id ne '", "acme' or true or '", "acme') or (true", "acme,globex",
+    "acme globex", "{x}", "%27",
+    # expressions of other stores
+    '") or true or ("', 'acme" || tenant_id != "x', "acme|globex", "@tenant_id:{globex}",
+    # Lucene
+    "acme OR globex", "acme) OR (tenant_id:globex", "*", "acm?", "/.*/", "[* TO *]",
+    # JSON
+    '{"match_all":{}}', '{"$ne": ""}', '{"value": "ACME", "case_insensitive": true}',
+    # templates, paths, separators, placeholders of drivers
+    "{{tenant}}", "${tenant}", "../globex", "acme/globex", "acme:globex", "acme#",
+    "%(tenant)s", "%s", "$1",
+)  # fmt: skip
+"""Texts in the syntax of query languages, as far as they could name a tenant."""
+
+CONTROLS = ("acme\0", "acme\n", "acme\t")
+
+PREFIXES = (
+    "acme", "acme-corp", "acme.corp", "john-doe", "john_doe", "john", "team1", "team10", "team1-a",
+)  # fmt: skip
+ANALYSED = ("acme", "acme-corp", "corp", "The Acme", "the")
+FOLDED = (
+    "acme", "Acme", "ACME", "acme ", " acme", "acme\N{NO-BREAK SPACE}",
+    "acme\N{ZERO WIDTH SPACE}", "acme\t",
+)  # fmt: skip
+UNICODE = (
+    "café", unicodedata.normalize("NFD", "café"), "acme", "\N{CYRILLIC SMALL LETTER A}cme",
+    "\N{FULLWIDTH LATIN SMALL LETTER A}cme", "straße", "strasse", "İzmir", "izmir",
+    "team-\N{GRINNING FACE}", "acme\N{RIGHT-TO-LEFT OVERRIDE}",
+)  # fmt: skip
+TYPED = ("1", "01", "1.0", "True", "true", "1e3", "1000", "nan", "None", "null", "NULL", "[]")
+LONG = tuple(
+    "n" * length + end for length in (62, 63, 127, 255, 511, 9_999, 39_999) for end in ("x", "y")
+)
+"""Pairs that are equal in all but their last character, past the limits of known stores."""
+
+NOT_TEXT = (1, 1.0, True, 0, float("nan"), ["acme"], ["acme", "globex"], {"$ne": ""}, b"acme")
+MISSING = (None, "", " ", "\t", "\N{NO-BREAK SPACE}")
+
+QUESTIONS = (
+    "tenant_id:globex", "tenant:globex", ") OR (", "*:*", "*", "/.*/", "_exists_:tenant",
+    "{!lucene}*:*", "<->", ":*", "!", "&|!()", "' OR 1=1 --", '"', "\\", "[* TO *]", "zzz~2",
+    "+-", "$where", "%",
+)  # fmt: skip
+"""Questions in the syntax of query languages; none holds a word of a chunk."""
+
+KEYS = (
+    "shelf'", 'shelf"', "shelf' OR '1'='1", "shelf]", "a.b", "tenant' = 'globex", "metadata->>'x'",
+    "shelf)", "shelf%s", "shelf:name", "$ne", "shelf/any(m: true)", "",
+)  # fmt: skip
+"""Keys of metadata that no chunk has."""
