@@ -61,7 +61,7 @@ class Loader:
                 rows = (
                     vector_row(identity, {OWN.sparse: self._weighted(counts, average)})
                     for (_, identity), counts in own
-                    if counts.by_id
+                    if counts.ids
                 )
                 await self._write(home, "points/vectors", rows)
             del self._waiting[group]
@@ -94,7 +94,7 @@ class Loader:
             average = self._options.place.avg_len or self._average.get(group)
             if average is None:
                 self._waiting.setdefault(group, {})[home, point_id(chunk.uid)] = counts
-            elif counts.by_id:
+            elif counts.ids:
                 vectors[OWN.sparse] = self._weighted(counts, average)
         return vectors
 

@@ -29,6 +29,7 @@ class Place:
     """The collection. Thresholds in kB of vectors; `avg_len` in terms, None: as counted.
 
     `m = 0` with `payload_m` links the points within each tenant and not over all of them.
+    With `avg_len` given no terms wait in memory for the average to be known.
     """
 
     m: Annotated[int, Ge(0)] = 16

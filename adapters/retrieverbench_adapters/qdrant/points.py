@@ -48,7 +48,7 @@ def vector_row(identity: str, vectors: Mapping[str, object]) -> bytes:
 
 def sparse_vector(counts: TermCounts, weights: list[float]) -> dict[str, object]:
     """A sparse vector as JSON values."""
-    return {"indices": list(counts.by_id), "values": weights}
+    return {"indices": counts.ids.tolist(), "values": weights}
 
 
 def bodies(rows: Iterable[bytes], most: int, shard: str | None = None) -> Iterator[bytes]:

@@ -119,8 +119,10 @@ class Reader:
             return None
         if self._server_terms:
             return models.Document(text=query.text, model=_BM25)
-        counts = self._lexicon.count_query(query.text).by_id
-        return models.SparseVector(indices=list(counts), values=[float(n) for n in counts.values()])
+        counts = self._lexicon.count_query(query.text)
+        return models.SparseVector(
+            indices=counts.ids.tolist(), values=[float(n) for n in counts.counts]
+        )
 
     async def _total(self, query: Query, home: Home) -> int:
         """No filter counts the matches of words: they are asked for without their payload."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from qdrant_client import models
+from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 
 from qdrant_attach_support import Recorded
 from qdrant_grpc_support import GrpcPoints, grpc_front
@@ -22,7 +26,12 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-from retrieverbench.model import MODES, Layout, TenantId
+from retrieverbench.model import MODES, Layout, Mode, TenantId, Value
+from retrieverbench_adapters.qdrant.fields import OWN as OWN_FIELDS
+from retrieverbench_adapters.qdrant.fields import Fields
+from retrieverbench_adapters.qdrant.options import Search
+from retrieverbench_adapters.qdrant.recording import _without_empty
+from retrieverbench_adapters.qdrant.requests import Scheme, build_request
 
 pytestmark = [
     pytest.mark.anyio,
@@ -65,6 +74,45 @@ async def test_answers_are_those_of_rest(
             nobody = ask(TenantId("unknown"), mode, unit_vectors(1)[0], "refund")
             assert (await target.search(nobody)).hits == []
     assert points.asked - before == 2 * len(MODES), "none of them went another way"
+
+
+WHERE: dict[str, Value] = {"lang": "en", "n": 3}
+FIELDS = Fields("pk", "meta.owner", ("body",), "", "words", {"lang": "lang", "n": "n"})
+SETTINGS = [
+    Search(hnsw_ef=64, weights=(2.0, 0.5)),
+    Search(fusion="dbsf", exact=True),
+    Search(rescore=False, oversampling=2.0, ignore_quantization=True),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("search", SETTINGS)
+@pytest.mark.parametrize("fields", [OWN_FIELDS, FIELDS])
+def test_nothing_is_lost_in_translation(fields: Fields, search: Search, mode: Mode) -> None:
+    """Into the client's message, over the wire, and back."""
+    query = replace(ask(A, mode, [0.5, 0.25]), where=WHERE, want=frozenset({"text"}))
+    terms: list[models.SparseVector | models.Document] = [
+        models.SparseVector(indices=[7], values=[2.0]),
+        models.Document(text="words", model="qdrant/bm25", options={}),
+    ]
+    for term in terms:
+        request = build_request(query, term, Scheme(fields, search, idf_corpus=True), "acme")
+        message = RestToGrpc.convert_query_points(request, "c")
+        arrived = type(message).FromString(message.SerializeToString())
+        assert arrived.collection_name == "c"
+        back = GrpcToRest.convert_query_points(arrived)
+        assert plain(back) == plain(request)
+
+
+def plain(request: models.QueryRequest) -> Any:
+    """As JSON, in one of the two ways of writing a payload's fields and a nearest vector."""
+    body = _without_empty(json.loads(request.model_dump_json(exclude_none=True)))
+    wanted = body["with_payload"]
+    body["with_payload"] = wanted["include"] if isinstance(wanted, dict) else wanted
+    for leg in (body, *body.get("prefetch", [])):
+        query = leg["query"]
+        leg["query"] = query.get("nearest", query) if isinstance(query, dict) else query
+    return body
 
 
 async def test_every_leg_is_recorded(front: Started, port: int) -> None:
@@ -111,10 +159,12 @@ async def test_every_failure_has_its_error(
 async def test_a_slow_answer_is_given_up(front: Started, port: int) -> None:
     async with adapter(front, options=by_grpc(port)) as target:
         await load(target, twins(1))
-        target._server._settings = replace(target._server._settings, timeout=0.5)
+        patient = target._server._settings
+        target._server._settings = replace(patient, timeout=0.5)
         await arm(front, kind="delay", seconds=2.0, path="points/query")
         with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
             await target.search(ask(A, "dense", unit_vectors(1)[0]))
+        target._server._settings = patient
 
 
 async def test_no_server_on_that_port(front: Started) -> None:

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from retrieverbench_adapters.qdrant.terms import Lexicon, TermCounts, document_weights, term_id
+from retrieverbench_adapters.qdrant.terms import Lexicon, count, document_weights, term_id
 
-COUNTS = TermCounts({7: 2, 9: 1}, 3)
+COUNTS = count([7, 9, 7])
 
 
 def test_english_analysis() -> None:
@@ -24,7 +24,7 @@ def test_terms_that_share_an_id_count_as_one_and_are_told(monkeypatch: pytest.Mo
     monkeypatch.setattr("retrieverbench_adapters.qdrant.terms.term_id", len)
     lexicon = Lexicon()
     counts = lexicon.count_chunk("red sky blue sky")
-    assert (counts.by_id, counts.length) == ({3: 3, 4: 1}, 4)
+    assert (list(counts.ids), list(counts.counts), counts.length) == ([3, 4], [3, 1], 4)
     assert lexicon.collisions() == 1
 
 
