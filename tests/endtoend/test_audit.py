@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench_support import Bench
+from retrieverbench.leaks import crowds
 
 MUTANT = Path(__file__).with_name("mutants") / "memory.py"
 
 
-def test_a_clean_target_passes_every_probe(bench: Bench) -> None:
+def test_a_clean_target_passes_every_probe(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowds, "ROWS", 1_000)  # the command runs in this process
     done = bench.run("leaks", bench.suite('adapter = "memory"'))
     assert done.returncode == 0, done.stdout + done.stderr
     probes = [probe for target in bench.artifact()["targets"] for probe in target["probes"]]

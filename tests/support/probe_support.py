@@ -12,12 +12,14 @@ from retrieverbench.adapter import Adapter, Description, Leg, Settings
 from retrieverbench.errors import TenantError
 from retrieverbench.leaks import (
     ARMS,
+    AS_IS,
     CATALOG,
     DIMENSION,
     TENANTS,
     AuditPlan,
     RequestLog,
     Scene,
+    Variant,
     audit_target,
     make_world,
 )
@@ -148,7 +150,7 @@ async def audit(
     log = RequestLog()
 
     @asynccontextmanager
-    async def opened(chunks: Sequence[Chunk]) -> AsyncIterator[Adapter]:
+    async def opened(chunks: Sequence[Chunk], _variant: Variant = AS_IS) -> AsyncIterator[Adapter]:
         adapter = make(log)
         await adapter.put(chunks)
         await adapter.settle()

@@ -20,12 +20,14 @@ from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     ARMS,
+    AS_IS,
     DIMENSION,
     TENANTS,
     AuditPlan,
     Probe,
     RequestLog,
     Scene,
+    Variant,
     audit_target,
     bounds_of,
     make_world,
@@ -94,8 +96,10 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
         connection = await connect(state.entry, job.environ, engines)
 
         @asynccontextmanager
-        async def another(chunks: Sequence[Chunk]) -> AsyncIterator[Adapter]:
-            async with _opened(job, each, connection, log, chunks) as place:
+        async def another(
+            chunks: Sequence[Chunk], variant: Variant = AS_IS
+        ) -> AsyncIterator[Adapter]:
+            async with _opened(job, each, connection, log, chunks, variant) as place:
                 yield place.adapter
 
         async with _opened(job, each, connection, log, world.all_chunks()) as place:
@@ -128,12 +132,23 @@ async def _opened(
     connection: Connection,
     log: Recorder | None,
     chunks: Sequence[Chunk],
+    variant: Variant = AS_IS,
 ) -> AsyncIterator[Place]:
     """A fresh place that holds `chunks`."""
     state = each.state
     assert state.loaded is not None
     each.places += 1
-    settings = replace(settings_for(job, state, connection, f"_a{each.places}"), recorder=log)
+    settings = settings_for(job, state, connection, f"_a{each.places}")
+    settings = replace(
+        settings,
+        recorder=log,
+        concurrency=variant.concurrency or settings.concurrency,
+        options={
+            **settings.options,
+            "place": {**settings.options.get("place", {}), **variant.place},
+            "search": {**settings.options.get("search", {}), **variant.search},
+        },
+    )
     with input_errors(job, state):
         async with open_adapter(state.entry, state.loaded, connection, settings) as opened:
             yield await load_place(opened, chunks)

@@ -12,6 +12,7 @@ from retrieverbench.leaks.control import (
     control_chunks,
 )
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
+from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
@@ -19,6 +20,7 @@ from retrieverbench.leaks.world import DIMENSION, TENANTS, make_world
 
 __all__ = [
     "ARMS",
+    "AS_IS",
     "CATALOG",
     "DIMENSION",
     "MAX_KEPT_FINDINGS",
@@ -31,6 +33,7 @@ __all__ = [
     "Probe",
     "RequestLog",
     "Scene",
+    "Variant",
     "ask_control",
     "audit_target",
     "bounds_of",

@@ -9,8 +9,9 @@ from itertools import product
 from time import perf_counter_ns
 
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.places import Shelf
 from retrieverbench.leaks.probe import Probe, conclude
-from retrieverbench.leaks.scene import Scene, Shelf
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Arm, Mode, ProbeResult
 from retrieverbench.run import Abandoned, one_line
 
@@ -66,25 +67,26 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         uncontrolled=[],
         facts={},
         moved={},
+        left_out="",
+        grades=[],
     )
 
 
 async def _probe_once(probe: Probe, scene: Scene, plan: AuditPlan) -> ProbeResult:
-    reason = _left_out(probe, scene.capabilities, read_only=plan.read_only)
+    scene.left_out = _left_out(probe, scene.capabilities, read_only=plan.read_only)
     start = perf_counter_ns()
-    if reason is None:
+    if not scene.left_out:
         try:
             await probe.ask(scene)
         except Abandoned:
             raise
         except BackendError as error:
             scene.uncontrolled.insert(0, f"the backend failed: {one_line(error)}")
-    result = conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
-    return result if reason is None else replace(result, outcome="not applicable", reason=reason)
+    return conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
 
 
-def _left_out(probe: Probe, capabilities: frozenset[str], *, read_only: bool) -> str | None:
+def _left_out(probe: Probe, capabilities: frozenset[str], *, read_only: bool) -> str:
     lacking = sorted(probe.needs - capabilities)
     if lacking:
         return f"the adapter does not declare {', '.join(lacking)}"
-    return "read-only" if read_only and probe.writes else None
+    return "read-only" if read_only and probe.writes else ""

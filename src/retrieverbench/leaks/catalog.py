@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.probes import magnets, requests
+from retrieverbench.leaks.probes import magnets, requests, starvation
 
 CATALOG: tuple[Probe, ...] = tuple(
-    sorted((*magnets.PROBES, *requests.PROBES), key=lambda probe: probe.id)
+    sorted(
+        (
+            *magnets.PROBES,
+            *requests.PROBES,
+            *starvation.PROBES,
+        ),
+        key=lambda probe: probe.id,
+    )
 )

@@ -6,7 +6,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.model import MODES, Arm, LeakClass, Mode, Outcome, ProbeResult, Severity
+from retrieverbench.model import (
+    MODES,
+    SEVERITIES,
+    Arm,
+    LeakClass,
+    Mode,
+    Outcome,
+    ProbeResult,
+    Severity,
+)
 
 ARMS: tuple[Arm, ...] = ("guarded", "below the guard")
 
@@ -48,7 +57,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         arm=scene.arm,
         outcome=_outcome(scene),
         leak_class="leak" if found else probe.leak_class,
-        severity="critical" if found else probe.severity,
+        severity="critical" if found else _severity(probe, scene),
         reason=_reason(scene),
         control="; ".join(scene.controls),
         trials=scene.trials,
@@ -59,9 +68,16 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
     )
 
 
+def _severity(probe: Probe, scene: Scene) -> Severity:
+    """The gravest of the failures, where they have severities of their own."""
+    return min(scene.grades, key=SEVERITIES.index, default=probe.severity)
+
+
 def _outcome(scene: Scene) -> Outcome:
     if scene.findings or scene.failures:
         return "fail"
+    if scene.left_out:
+        return "not applicable"
     return "inconclusive" if scene.uncontrolled or not scene.controls else "pass"
 
 
@@ -74,6 +90,8 @@ def _reason(scene: Scene) -> str:
     if scene.failures:
         more = f"; and {len(scene.failures) - 1} more" if len(scene.failures) > 1 else ""
         return f"{scene.failures[0]}{more}"
+    if scene.left_out:
+        return scene.left_out
     if scene.uncontrolled:
         return f"its control failed: {scene.uncontrolled[0]}"
     return "" if scene.controls else "it had no positive control"

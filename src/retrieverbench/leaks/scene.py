@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from time import perf_counter_ns
 from typing import TypeVar
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError, InputError, TenantError
 from retrieverbench.leaks.ledger import foreign_hits
+from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.leaks.unguarded import unchecked_tenant
@@ -28,12 +25,12 @@ from retrieverbench.leaks.world import World
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Arm,
-    Chunk,
     Hit,
     Layout,
     LeakFinding,
     Mode,
     Query,
+    Severity,
     TenantId,
     Value,
     parse_tenant,
@@ -52,6 +49,7 @@ class Seen:
     """One answer. `refused` is True when the guard or the adapter called the question wrong.
 
     `requests` are those that went out meanwhile, None where the adapter records nothing.
+    `seconds` is the time until the answer or the error.
     """
 
     uids: tuple[str, ...] = ()
@@ -60,6 +58,7 @@ class Seen:
     error: BackendError | None = None
     refused: bool = False
     requests: tuple[Request, ...] | None = None
+    seconds: float = 0.0
 
     @property
     def is_refusal(self) -> bool:
@@ -68,16 +67,6 @@ class Seen:
 
 
 T = TypeVar("T")
-OpenAdapter = Callable[[Sequence[Chunk]], AbstractAsyncContextManager[Adapter]]
-"""Opens a fresh place that holds these chunks and is removed on leaving."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """Places that several probes read: opened when first needed, closed with the audit."""
-
-    stack: AsyncExitStack
-    kept: dict[str, tuple[Adapter, World]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,7 +76,8 @@ class Scene:
     `world` is what the place holds. `open` makes further places, for probes that write or
     need chunks of their own. `log` is None where the adapter records no requests; `sent`
     counts those that it saw. `moved` overrides the ledger while owners change: uid → owner,
-    None once deleted.
+    None once deleted. `left_out` says why the probe makes no sense here, "" if it does.
+    `grades` are the severities of the failures that have one of their own.
     """
 
     adapter: Adapter
@@ -111,11 +101,25 @@ class Scene:
     uncontrolled: list[str] = field(default_factory=list)
     facts: dict[str, int | float | str] = field(default_factory=dict)
     moved: dict[str, TenantId | None] = field(default_factory=dict)
+    left_out: str = ""
+    grades: list[Severity] = field(default_factory=list)
 
-    def expect(self, condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
-        """What must be so; `otherwise` says what was seen instead, in one line."""
-        if not condition:
-            self.failures.append(otherwise)
+    def expect(
+        self,
+        condition: bool,  # noqa: FBT001 - reads as a sentence
+        otherwise: str,
+        *,
+        severity: Severity | None = None,
+    ) -> None:
+        """What must be so; `otherwise` says what was seen instead, in one line.
+
+        `severity` is that of this failure where it is not the probe's.
+        """
+        if condition:
+            return
+        self.failures.append(otherwise)
+        if severity is not None:
+            self.grades.append(severity)
 
     def control(self, condition: bool, told: str) -> None:  # noqa: FBT001
         """The positive control: what must be found for a clean result to mean something."""
@@ -129,14 +133,23 @@ class Scene:
                 yield other
 
     @asynccontextmanager
-    async def shared(
-        self, name: str, make: Callable[[AsyncExitStack], Awaitable[tuple[Adapter, World]]]
-    ) -> AsyncIterator[Scene]:
+    async def shared(self, name: str, make: MakePlace) -> AsyncIterator[Scene]:
         """The same probe on a place of that name, which `make` opens once for all probes."""
         assert self.shelf is not None, "an audit has a shelf"
-        if name not in self.shelf.kept:
-            self.shelf.kept[name] = await make(self.shelf.stack)
-        with self._at(*self.shelf.kept[name]) as other:
+        with self._at(*await self.shelf.get(name, make)) as other:
+            yield other
+
+    @asynccontextmanager
+    async def loaded(
+        self, name: str, make_world: Callable[[], World], variant: Variant = AS_IS
+    ) -> AsyncIterator[Scene]:
+        """The same probe on a place of that name, which holds a world that nobody changes."""
+
+        async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
+            world = make_world()
+            return await stack.enter_async_context(self.open(world.all_chunks(), variant)), world
+
+        async with self.shared(name, make) as other:
             yield other
 
     @contextmanager
@@ -205,6 +218,7 @@ class Scene:
         error: BackendError | None = None
         refused = False
         uids: Sequence[str] = ()
+        start = perf_counter_ns()
         try:
             answer = await search_once(self.adapter, query, self.timeout)
             hits = check_response(answer, query)
@@ -219,6 +233,7 @@ class Scene:
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
             uids = raised.uids if isinstance(raised, BadAnswer) else ()
+        seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
         self._judge(query, uids, [answer, str(error) if error else "", responses])
         return Seen(
@@ -228,6 +243,7 @@ class Scene:
             error=error,
             refused=refused,
             requests=requests,
+            seconds=seconds,
         )
 
     def _taken(self) -> tuple[tuple[Request, ...] | None, Sequence[object]]:
@@ -240,10 +256,7 @@ class Scene:
 
     def _judge(self, query: Query, uids: Sequence[str], told: Sequence[object]) -> None:
         """Foreign uids by the ledger; foreign tokens wherever they stand."""
-        ledger = {**self.world.ledger, **{u: t for u, t in self.moved.items() if t is not None}}
-        for uid, owner in self.moved.items():
-            if owner is None:
-                ledger.pop(uid, None)
+        ledger = self._ledger()
         shown = shown_tenant(query.tenant)
         self.findings += [
             replace(finding, tenant=shown)
@@ -267,6 +280,12 @@ class Scene:
             and self.world.tokens[owner] in words
             and self.world.tokens[owner] not in asked
         ]
+
+    def _ledger(self) -> Mapping[str, TenantId]:
+        if not self.moved:
+            return self.world.ledger
+        now = {**self.world.ledger, **self.moved}
+        return {uid: owner for uid, owner in now.items() if owner is not None}
 
 
 def shown_tenant(tenant: TenantId) -> str:

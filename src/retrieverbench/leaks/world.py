@@ -10,9 +10,11 @@ import math
 import secrets
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 
+from retrieverbench.leaks.ledger import make_ledger
 from retrieverbench.model import Chunk, TenantId
 
 TENANTS = ("acme", "globex", "initech", "umbrella")
@@ -24,16 +26,18 @@ SHELVES, LEVELS = 3, 4
 COMMON = ("policy", "leave", "refund", "limit", "incident", "contract", "security", "travel")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class World:
     """Chunks by tenant, the ledger over all of them, and each tenant's token of this run.
 
+    `order` is the order in which all chunks are written; without it tenants are interleaved.
     `repr` shows no token.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
-    tokens: Mapping[TenantId, str]
-    canaries: Mapping[TenantId, Chunk]
+    tokens: Mapping[TenantId, str] = field(default_factory=dict)
+    canaries: Mapping[TenantId, Chunk] = field(default_factory=dict)
+    order: Sequence[Chunk] = ()
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"
@@ -43,13 +47,15 @@ class World:
         """In the order in which they were made."""
         return list(self.chunks)
 
-    @property
+    @cached_property
     def ledger(self) -> dict[str, TenantId]:
         """Uid → owner."""
-        return {c.uid: tenant for tenant, chunks in self.chunks.items() for c in chunks}
+        return make_ledger(chunk for chunks in self.chunks.values() for chunk in chunks)
 
     def all_chunks(self) -> list[Chunk]:
-        """Every chunk, tenants interleaved as an application would write them."""
+        """Every chunk in `order`, or interleaved as an application would write them."""
+        if self.order:
+            return list(self.order)
         longest = max(map(len, self.chunks.values()))
         return [c[n] for n in range(longest) for c in self.chunks.values() if n < len(c)]
 

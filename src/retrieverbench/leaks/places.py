@@ -1,0 +1,65 @@
+"""Places beside the one that the audit opened first: fresh ones, and those that are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from retrieverbench.adapter import Adapter
+from retrieverbench.errors import BackendError
+from retrieverbench.leaks.world import World
+from retrieverbench.model import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How a place differs from what the suite says; options are laid over the target's own.
+
+    `concurrency` is the number of searches that may be in flight, None for the suite's.
+    """
+
+    place: Mapping[str, object] = field(default_factory=dict)
+    search: Mapping[str, object] = field(default_factory=dict)
+    concurrency: int | None = None
+
+
+AS_IS = Variant()
+
+
+class OpenAdapter(Protocol):
+    """Opens a fresh place that holds these chunks and is removed on leaving."""
+
+    def __call__(
+        self, chunks: Sequence[Chunk], variant: Variant = AS_IS
+    ) -> AbstractAsyncContextManager[Adapter]:
+        """Entered and left in one task."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Places that several probes read: opened when first needed, closed with the audit.
+
+    One that could not be opened is not tried again.
+    """
+
+    stack: AsyncExitStack
+    kept: dict[str, tuple[Adapter, World] | BackendError] = field(default_factory=dict)
+
+    async def get(self, name: str, make: MakePlace) -> tuple[Adapter, World]:
+        """The place of that name, made now if nobody asked before; its BackendError again."""
+        if name not in self.kept:
+            try:
+                self.kept[name] = await make(self.stack)
+            except BackendError as error:
+                self.kept[name] = error
+        kept = self.kept[name]
+        if isinstance(kept, BackendError):
+            raise kept
+        return kept
+
+
+MakePlace = Callable[[AsyncExitStack], Awaitable[tuple[Adapter, World]]]
+"""Opens a place, whose end the stack takes over, and says what it holds."""

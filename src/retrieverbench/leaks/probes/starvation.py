@@ -1,0 +1,199 @@
+"""Own chunks that foreign ones crowd out (P07, P08, P09, P34, P42).
+
+Nothing foreign is shown here; what is missing is the tenant's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from retrieverbench.leaks.crowds import CROWD, ORDERS, OWN, Small, crowds, smalls
+from retrieverbench.leaks.oracle import cosines, recall
+from retrieverbench.leaks.places import Variant
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import K, Scene, Seen
+from retrieverbench.leaks.world import COMMON, World, unit_vector
+from retrieverbench.model import Chunk, TenantId
+
+SEED = 7
+ONE_CONNECTION = Variant(concurrency=1)
+"""Shared by all of these probes, so that P34 sees what one connection remembers."""
+MANY, EACH = 200, 3
+BETWEEN = 25
+
+
+async def ask_small(scene: Scene, small: Small, k: int) -> tuple[Seen, float]:
+    """One small tenant's question, and the share of its k best chunks that came back.
+
+    Dense is compared with the exact cosines. In the other modes every own chunk holds the
+    word and is as good as another: what counts is how many came back.
+    """
+    own = scene.world.chunks[small.tenant]
+    exact: Mapping[str, float] = dict.fromkeys((chunk.uid for chunk in own), 1.0)
+    if scene.mode == "dense":
+        exact = cosines(own, small.vector)
+    seen = await scene.ask(small.tenant.value, small.text, small.vector, k=k)
+    return seen, recall(seen.uids, exact, k)
+
+
+async def has_crowd(scene: Scene, small: Small) -> bool:
+    """The positive control: the crowd's owner finds its chunks by the same question."""
+    seen = await scene.ask(CROWD.value, small.text, small.vector)
+    scene.control(bool(seen.uids), f"foreign chunks answer the question ({small.crowd} of them)")
+    return bool(seen.uids)
+
+
+async def post_filter(scene: Scene) -> None:
+    """2k foreign chunks are nearer than all own ones."""
+    await _crowded(scene, smalls(SEED)[:1])
+
+
+async def growing_crowd(scene: Scene) -> None:
+    """The same with crowds from 2k chunks to thousands; the first that hides own ones is told."""
+    await _crowded(scene, smalls(SEED))
+
+
+async def _crowded(scene: Scene, tenants: list[Small]) -> None:
+    name, make_world = crowds(SEED, "shuffled")
+    async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
+        for small in tenants:
+            if not await has_crowd(place, small):
+                continue
+            seen, found = await ask_small(place, small, K)
+            scene.facts[f"crowd {small.crowd}"] = found
+            if found < 1.0:
+                scene.facts.setdefault("breaks at", small.crowd)
+            place.expect(found == 1.0, _short(small, seen, found, K))
+
+
+async def insertion_orders(scene: Scene) -> None:
+    """A tenant of ten among 10,000 chunks, its own written first, last and in between."""
+    small = smalls(SEED)[-1]
+    for order in ORDERS:
+        name, make_world = crowds(SEED, order)
+        async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
+            if not await has_crowd(place, small):
+                continue
+            seen, found = await ask_small(place, small, OWN)
+            scene.facts[f"own {order}"] = found
+            place.expect(
+                found == 1.0, f"own chunks written {order}: {_short(small, seen, found, OWN)}"
+            )
+
+
+async def order_dependence(scene: Scene) -> None:
+    """A small tenant, a large one 25 times, the small one again, all on one connection."""
+    small = smalls(SEED)[-1]
+    name, make_world = crowds(SEED, "shuffled")
+    async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
+        before, _found = await ask_small(place, small, OWN)
+        place.control(bool(before.uids), f"{small.tenant.value!r} is answered at first")
+        for _ in range(BETWEEN):
+            large = await place.ask(CROWD.value, small.text, small.vector, k=OWN)
+        place.control(bool(large.uids), "the large tenant is answered in between")
+        after, _found = await ask_small(place, small, OWN)
+        scene.facts["own before"], scene.facts["own after"] = len(before.uids), len(after.uids)
+        place.expect(
+            set(before.uids) == set(after.uids),
+            f"after {BETWEEN} questions of a large tenant {small.tenant.value!r} got "
+            f"{len(after.uids)} chunks, {len(before.uids)} before",
+        )
+
+
+async def many_tenants(scene: Scene) -> None:
+    """200 tenants with the same three chunks: each gets exactly its own three."""
+    async with scene.loaded(f"{MANY} tenants", _alike) as place:
+        answered = 0
+        for tenant, own in place.world.chunks.items():
+            seen = await place.ask(tenant.value, own[0].text, own[0].vector)
+            answered += bool(seen.uids)
+            found = len({chunk.uid for chunk in own} & set(seen.uids))
+            place.expect(
+                found == EACH, f"{tenant.value!r} got {found} of its {EACH} chunks{_told(seen)}"
+            )
+        scene.facts["answered"] = answered
+        place.control(answered > 0, f"{answered} of {MANY} tenants get an answer")
+
+
+def _alike() -> World:
+    random = Random(SEED)
+    text = f"handbook {' '.join(COMMON)}"
+    vector = unit_vector(random)
+    tenants = [TenantId(f"many{_letters(number)}") for number in range(MANY)]
+    return World(
+        {
+            tenant: [Chunk(f"same{n}", tenant, text, vector=vector[:]) for n in range(EACH)]
+            for tenant in tenants
+        }
+    )
+
+
+def _letters(number: int) -> str:
+    return "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
+
+
+def _short(small: Small, seen: Seen, found: float, k: int) -> str:
+    return (
+        f"{small.tenant.value!r} got {len(seen.uids)} of {min(k, OWN)} own chunks beside "
+        f"{small.crowd} foreign ones, {found:.0%} of the exact answer{_told(seen)}"
+    )
+
+
+def _told(seen: Seen) -> str:
+    return f": {seen.error}" if seen.error else ""
+
+
+_REMEDY = (
+    "The tenant condition must act during the search, not on its result: filter inside the "
+    "vector search, scan on until k are found, or keep each tenant in a partition."
+)
+
+PROBES = (
+    Probe(
+        "P07",
+        "condition applied after the search",
+        "starvation",
+        "high",
+        f"A few nearer foreign chunks hide the tenant's own. {_REMEDY}",
+        post_filter,
+        writes=True,
+    ),
+    Probe(
+        "P08",
+        "condition applied to a longer list",
+        "starvation",
+        "high",
+        f"Enough nearer foreign chunks hide the tenant's own. {_REMEDY}",
+        growing_crowd,
+        writes=True,
+    ),
+    Probe(
+        "P09",
+        "a tenant of 0.1 %",
+        "starvation",
+        "high",
+        f"A small tenant's own chunks are not found in a large index. {_REMEDY}",
+        insertion_orders,
+        writes=True,
+    ),
+    Probe(
+        "P34",
+        "answer depends on who asked before",
+        "starvation",
+        "high",
+        "The connection remembers something of other tenants' questions, such as a plan made "
+        "for them: plan each question anew (plan_cache_mode = 'force_custom_plan').",
+        order_dependence,
+        writes=True,
+    ),
+    Probe(
+        "P42",
+        "many tenants with the same chunks",
+        "starvation",
+        "high",
+        f"Among many tenants with equal chunks some do not find all of theirs. {_REMEDY}",
+        many_tenants,
+        writes=True,
+    ),
+)
