@@ -32,7 +32,7 @@ class OpenAdapter(Protocol):
     """Opens a fresh place that holds these chunks and is removed on leaving."""
 
     def __call__(
-        self, chunks: Sequence[Chunk], variant: Variant = AS_IS
+        self, chunks: Sequence[Chunk], variant: Variant = AS_IS, /
     ) -> AbstractAsyncContextManager[Adapter]:
         """Entered and left in one task."""
         ...
