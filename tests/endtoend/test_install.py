@@ -130,14 +130,16 @@ def test_the_wheel_holds_the_sources_and_nothing_else(wheel: Path) -> None:
     expected = {str(PurePosixPath(*path.parts[1:])) for path in paths}
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in names if ".dist-info/" not in name} == expected
-    engine = "retrieverbench/engines/elasticsearch"
     assert names >= {
         "retrieverbench/py.typed",
         "retrieverbench_adapters/py.typed",
         "retrieverbench/cli/example/suite.toml",
         "retrieverbench/cli/example/golden.v1.manifest.json",
-        f"{engine}/jars.tsv",
-        f"{engine}/java/retrieverbench/Launcher.java",
+        *(
+            f"retrieverbench/engines/{engine}/{file}"
+            for engine in ("elasticsearch", "opensearch")
+            for file in ("jars.tsv", "java/retrieverbench/Launcher.java")
+        ),
     }
 
 

@@ -23,6 +23,11 @@ class Connect:
 class Place:
     """How chunks are indexed. `vector_index` None is `hnsw`, or `flat` for exact search.
 
+    `fields` is `flat` (title, newline and text in one field), `summed` (title and text apart,
+    their scores added) or `best_fields` (the higher score and a part of the other).
+    `partitions` is the number of shards in layout `partition`, where each tenant's chunks are
+    routed to one of them. `filtered_alias` puts the condition of layout `filter` into an alias
+    per tenant, which is no security control.
     `batch_bytes` is the size of one bulk request (the client's HTTP library sends more than
     a mebibyte in one blocking piece), `timeout` in seconds the deadline of one
     bulk request and of `settle`. `force_merge` makes `settle` merge into one segment.
@@ -31,9 +36,12 @@ class Place:
     analyzer: str = "english"
     k1: Annotated[float, Ge(0)] = 1.2
     b: Annotated[float, Ge(0), Le(1)] = 0.75
+    fields: Literal["flat", "summed", "best_fields"] = "flat"
     vector_index: Literal["hnsw", "int8_hnsw", "bbq_hnsw", "flat"] | None = None
     m: Annotated[int, Ge(2)] = 16
     ef_construction: Annotated[int, Ge(1)] = 100
+    partitions: Annotated[int, Ge(1), Le(1024)] = 4
+    filtered_alias: bool = False
     force_merge: bool = False
     batch_bytes: Annotated[int, Ge(1)] = 1_000_000
     timeout: Annotated[float, Gt(0)] = 300.0
@@ -41,10 +49,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`depth` is the length of each leg's list before fusion, at least k."""
+    """`depth` is the length of each leg's list before fusion, at least k.
+
+    `tie_breaker` is the part of the lower score that counts with place.fields `best_fields`.
+    """
 
     exact: bool = False
     num_candidates: Annotated[int, Ge(1), Le(10_000)] = 100
+    tie_breaker: Annotated[float, Ge(0), Le(1)] = 0.5
     fusion: Literal["client", "server"] = "client"
     rrf_k: Annotated[int, Ge(1)] = 60
     depth: Annotated[int, Ge(1)] = 100
@@ -64,8 +76,15 @@ def faults(settings: Settings, options: Options) -> list[str]:
     found = []
     if not settings.place.startswith(OWN_PREFIX):
         found.append(f"elasticsearch: place: {settings.place!r} must begin with {OWN_PREFIX!r}")
-    if settings.layout != "filter":
-        found.append(f"elasticsearch: layout: {settings.layout!r} is not supported; use filter")
+    if settings.layout == "rls":
+        found.append(
+            "elasticsearch: layout: 'rls' is not supported; use filter, partition or index"
+        )
+    if options.place.filtered_alias and settings.layout != "filter":
+        found.append(
+            "elasticsearch: options.place.filtered_alias: true needs layout 'filter', "
+            f"not {settings.layout!r}"
+        )
     if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
         found.append("elasticsearch: dimension: 0 with a mode that needs vectors")
     if settings.concurrency > _POOL:

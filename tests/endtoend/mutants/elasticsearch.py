@@ -3,7 +3,8 @@
 from typing import Any
 
 from retrieverbench.model import TenantId
-from retrieverbench_adapters.elasticsearch import Elasticsearch, requests
+from retrieverbench.remote.lucene import requests
+from retrieverbench_adapters.elasticsearch import Elasticsearch
 
 
 def tenant_filter(tenant: TenantId) -> dict[str, Any]:

@@ -15,6 +15,8 @@ import jsonschema
 import pytest
 import yaml
 
+from retrieverbench.engines.java_node.jars import pinned
+from retrieverbench.engines.opensearch import NODE
 from retrieverbench.model import Fidelity
 
 REPOSITORY = Path(__file__).parents[3]
@@ -176,6 +178,13 @@ def test_the_server_has_the_clients_major_version() -> None:
     image = load("compose.yaml")["services"]["elasticsearch"]["image"]
     client = metadata.version("elasticsearch")
     assert image.rpartition(":")[2].split(".")[0] == client.split(".")[0]
+
+
+def test_the_image_is_of_the_version_that_is_tested() -> None:
+    """By the engine that is started from jars of the same release."""
+    image = load("compose.yaml")["services"]["opensearch"]["image"]
+    pins = {pin.coordinate.rpartition(":")[::2] for pin in pinned(NODE)}
+    assert ("org.opensearch:opensearch:jar", image.rpartition(":")[2]) in pins
 
 
 def test_what_the_stand_ins_image_copies_is_there() -> None:

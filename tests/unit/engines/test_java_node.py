@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
@@ -19,9 +20,10 @@ import anyio.to_thread
 import psutil
 import pytest
 
+from retrieverbench.engines import Started, opensearch
 from retrieverbench.engines import elasticsearch as engine
 from retrieverbench.engines.elasticsearch import NODE
-from retrieverbench.engines.java_node import jars, jvm
+from retrieverbench.engines.java_node import JavaNode, jars, jvm
 from retrieverbench.engines.processes import free_port
 from retrieverbench.errors import BackendError, InputError, Unavailable
 
@@ -54,35 +56,54 @@ def _exists(path: Path) -> bool:
 
 
 def _folders() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("retrieverbench-elasticsearch-*"))
+    return set(Path(tempfile.gettempdir()).glob("retrieverbench-*search-*"))
 
 
-async def test_two_nodes_at_once_and_nothing_of_them_stays() -> None:
-    """Each answers as itself; afterwards no process and no folder is there."""
+async def test_nodes_side_by_side_and_nothing_of_them_stays() -> None:
+    """Each answers as itself, on loopback only; afterwards no process and no folder is there."""
     before = _folders()
-    async with engine.start({}) as one, engine.start({"heap_mb": 256, "quick_start": True}) as two:
-        said = [_ask(one.endpoint), _ask(two.endpoint)]
+    small = {"heap_mb": 256, "quick_start": True}
+    async with (
+        engine.start({}) as one,
+        engine.start(small) as two,
+        opensearch.start({"quick_start": True}) as three,
+    ):
+        nodes = [one, two, three]
+        said = [_ask(node.endpoint) for node in nodes]
         folders = _folders() - before
-        pids = [one.details["pid"], two.details["pid"]]
-        assert len(folders) == 2
-        assert [psutil.pid_exists(int(str(pid))) for pid in pids] == [True, True]
-    assert said[0]["cluster_uuid"] != said[1]["cluster_uuid"]
-    assert {node["version"]["number"] for node in said} == {one.version}
-    assert {node["version"]["build_type"] for node in said} == {"embedded"}
-    assert one.fidelity == "engine"
+        processes = [_process(node) for node in nodes]
+        assert len(folders) == 3
+        for process in processes:
+            listening = [c for c in process.net_connections("inet") if c.status == "LISTEN"]
+            assert {ipaddress.ip_address(c.laddr.ip).is_loopback for c in listening} == {True}
+    assert len({node["cluster_uuid"] for node in said}) == 3
+    assert [node["version"]["number"] for node in said] == [node.version for node in nodes]
+    assert [node["version"]["build_type"] for node in said] == ["embedded", "embedded", "unknown"]
+    assert [node.fidelity for node in nodes] == ["engine"] * 3
     assert two.details["heap_mb"] == 256
-    assert not [pid for pid in pids if psutil.pid_exists(int(str(pid)))]
+    assert not [process for process in processes if process.is_running()]
     assert not [folder for folder in folders if _exists(folder)]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
-async def test_nothing_stays_when_the_parent_is_ended(ending: signal.Signals) -> None:
+def _process(node: Started) -> psutil.Process:
+    return psutil.Process(int(str(node.details["pid"])))
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        ("elasticsearch", signal.SIGKILL),
+        ("elasticsearch", signal.SIGINT),
+        ("opensearch", signal.SIGKILL),
+    ],
+)
+async def test_nothing_stays_when_the_parent_is_ended(name: str, ending: signal.Signals) -> None:
     """Neither the JVM nor its supervisor nor their folder."""
     program = (
         "import anyio\n"
-        "from retrieverbench.engines import elasticsearch\n"
+        f"from retrieverbench.engines import {name}\n"
         "async def main():\n"
-        "    async with elasticsearch.start({'quick_start': True}) as node:\n"
+        f"    async with {name}.start({{'quick_start': True}}) as node:\n"
         "        print(node.details['pid'], flush=True)\n"
         "        await anyio.sleep(60)\n"
         "anyio.run(main)\n"
@@ -203,13 +224,21 @@ def _classes(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.jar")}
 
 
-def test_every_jar_is_pinned() -> None:
+@pytest.mark.parametrize(
+    ("node", "files", "group", "versions"),
+    [
+        (NODE, 54, "org.elasticsearch", {"9.5.3"}),
+        (opensearch.NODE, 79, "org.opensearch", {"2.19.6", "2.19.6.0"}),
+    ],
+    ids=["elasticsearch", "opensearch"],
+)
+def test_every_jar_is_pinned(node: JavaNode, files: int, group: str, versions: set[str]) -> None:
     """One version of the server, no artifact twice, whole sums."""
-    pins = jars.pinned(NODE)
-    assert len({pin.coordinate.rpartition(":")[0] for pin in pins}) == len(pins) == 54
+    pins = jars.pinned(node)
+    assert len({pin.coordinate.rpartition(":")[0] for pin in pins}) == len(pins) == files
     assert all(re.fullmatch(r"[0-9a-f]{64}", pin.sha256) and pin.size > 0 for pin in pins)
-    ours = {p.coordinate.rpartition(":")[2] for p in pins if p.coordinate.startswith("org.elast")}
-    assert ours == {"9.5.3"}
+    ours = {p.coordinate.rpartition(":")[2] for p in pins if p.coordinate.startswith(group)}
+    assert ours == versions
 
 
 def _fake_java(home: Path, version: str) -> Path:

@@ -1,0 +1,399 @@
+"""OpenSearch by its official client: BM25, k-NN of Lucene, and both fused by reciprocal rank."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import anyio
+import orjson
+from aiohttp import ClientConnectorError
+from annotated_types import Ge, Gt, Le
+from opensearchpy import (
+    AIOHttpConnection,
+    AsyncOpenSearch,
+    ConnectionError,  # noqa: A004  # the client's own name
+    ConnectionTimeout,
+    ImproperlyConfigured,
+    JSONSerializer,
+    SerializationError,
+    TransportError,
+)
+
+from retrieverbench.adapter import OWN_PREFIX, Description, Settings
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    Code,
+    InputError,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from retrieverbench.model import Chunk, Query, Response
+from retrieverbench.options import parse_options
+from retrieverbench.remote import error_for, one_line
+from retrieverbench.remote.lucene import (
+    Indices,
+    Json,
+    Scope,
+    TextIndex,
+    answer_part,
+    error_words,
+    read_fused,
+    read_response,
+    words,
+)
+from retrieverbench.remote.lucene.requests import conditions, float32, index_body
+
+__all__ = ["OpenSearch"]
+
+_OLDEST = (2, 19)  # older ones cannot fuse by rank
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """`ca_certs` is the path of the certificate authority's file for https."""
+
+    ca_certs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How chunks are indexed; vectors always by Lucene's HNSW.
+
+    The other settings mean what they mean in the adapter elasticsearch.
+    """
+
+    analyzer: str = "english"
+    k1: Annotated[float, Ge(0)] = 1.2
+    b: Annotated[float, Ge(0), Le(1)] = 0.75
+    fields: Literal["flat", "summed", "best_fields"] = "flat"
+    m: Annotated[int, Ge(2)] = 16
+    ef_construction: Annotated[int, Ge(1)] = 100
+    partitions: Annotated[int, Ge(1), Le(1024)] = 4
+    force_merge: bool = False
+    batch_bytes: Annotated[int, Ge(1)] = 1_000_000
+    timeout: Annotated[float, Gt(0)] = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """`ef_search` is sent with every search: left out, the server takes k, and recall falls.
+
+    `exact` compares every chunk of the tenant by a script. `depth` is the length of each
+    leg's list before fusion, at least k.
+    """
+
+    exact: bool = False
+    ef_search: Annotated[int, Ge(1), Le(10_000)] = 100
+    tie_breaker: Annotated[float, Ge(0), Le(1)] = 0.5
+    fusion: Literal["server", "client"] = "server"
+    rrf_k: Annotated[int, Ge(1)] = 60
+    depth: Annotated[int, Ge(1), Le(10_000)] = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that a suite may set for this adapter."""
+
+    connect: Connect = field(default_factory=Connect)
+    place: Place = field(default_factory=Place)
+    search: Search = field(default_factory=Search)
+
+
+class OpenSearch:
+    """Indices of one shard; secrets are `user` and `password`.
+
+    Layouts: `filter` is one index, `partition` one index whose tenants are routed to shards,
+    `index` one per tenant. Differences from the other backends:
+    - score: dense (1 + cosine) / 2; lexical BM25, times (k1 + 1) before version 3; hybrid
+      Σ 1 / (rrf_k + rank).
+    - ties: ordered by uid among the k hits; which of equal hits is the k-th, the server decides.
+    - filter: inside the k-NN query and in the bool query, in both legs of hybrid; in layout
+      `index` the name alone.
+    - statistics: per shard, of all tenants in it (`shared_idf`, but in layout `index`).
+    - fusion: in the server by a search pipeline that each request carries, or in the client.
+    - engine: Lucene is always named; the default, faiss, needs a native library.
+    - questions: of at most 1,024 words, counted in each field, unless the server is told more.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"dense", "lexical", "hybrid", "filter", "partition", "index", "put", "where", "exact"}
+    )
+
+    def __init__(self, settings: Settings, options: Options, client: AsyncOpenSearch) -> None:
+        place = options.place
+        self._settings = settings
+        self._options = options
+        self._client = client
+        self._text = TextIndex(
+            place.analyzer, place.k1, place.b, place.fields, options.search.tie_breaker
+        )
+        self._indices = Indices(
+            backend="opensearch",
+            send=self._send,
+            place=settings.place,
+            isolation=settings.layout,
+            text=self._text,
+            body=_index(settings, place, self._text),
+            timeout=place.timeout,
+        )
+        self._pipeline: Json = {}
+        self._closed = False
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Self:
+        """Check settings and version; make the index, or take one of equal schema."""
+        options = parse_options(Options, settings.options, "opensearch: options")
+        wrong = _faults(settings)
+        if wrong:
+            raise InputError(*wrong)
+        adapter = cls(settings, options, _connect(settings, options.connect))
+        try:
+            served = _checked_version(await adapter._send("GET", "/"))
+            adapter._pipeline = _pipeline(options.search, served)
+            await adapter._indices.open()
+        except BaseException:
+            with anyio.CancelScope(shield=True), suppress(BackendError):
+                await adapter.close()
+            raise
+        return adapter
+
+    async def put(self, chunks: Sequence[Chunk]) -> None:
+        """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""
+        await self._indices.put(chunks, self._options.place.batch_bytes)
+
+    async def settle(self) -> None:
+        """Refresh; with `force_merge` first merge to one segment."""
+        await self._indices.settle(force_merge=self._options.place.force_merge)
+
+    async def search(self, query: Query) -> Response:
+        """One request, also for hybrid."""
+        search, scope = self._options.search, self._indices.scope(query.tenant)
+        if query.mode == "hybrid" and search.fusion == "client":
+            both = _legs(query, scope, search, self._text)
+            answer = await self._indices.search_both(query, both)
+            return read_fused("opensearch", answer, query, search.rrf_k)
+        body = _search(query, scope, search, self._text, self._pipeline)
+        found = read_response(await self._indices.search(query, body), query)
+        if found.hits and found.hits[-1].score < 0:  # so answers a server without the pipeline
+            raise AdapterError("opensearch: the server did not fuse: it answers negative scores")
+        return found
+
+    async def describe(self) -> Description:
+        """Versions, mapping, settings and counts as the server tells them."""
+        info = (await self._send("GET", "/"))["version"]
+        found, weaknesses = await self._indices.settings()
+        search, modes = self._options.search, self._settings.modes
+        shared = modes & {"lexical", "hybrid"} and self._settings.layout != "index"
+        approximate = modes & {"dense", "hybrid"} and not search.exact
+        named = {"shared_idf": shared, "approximate": approximate}
+        return Description(
+            server="opensearch",
+            server_version=info["number"],
+            client="opensearch-py",
+            client_version=version("opensearch-py"),
+            settings={
+                "build_type": info["build_type"],
+                "lucene": info["lucene_version"],
+                **found,
+                # Parameters of every request; the server does not keep them.
+                **{f"request.{name}": value for name, value in asdict(search).items()},
+            },
+            chunks=await self._indices.counts(),
+            properties=frozenset(name for name, holds in named.items() if holds),
+            # Every release says how it was packed; jars put together by a launcher cannot.
+            fidelity="engine" if info["build_type"] == "unknown" else "server",
+            weaknesses=weaknesses,
+        )
+
+    async def close(self) -> None:
+        """Remove the indices that this object made, and close the connections."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._indices.remove()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._client.close()
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """One request through the client; its errors as ours."""
+        lines = path.endswith(("_bulk", "_msearch"))
+        with _errors(self._settings.endpoint):
+            return await self._client.transport.perform_request(
+                method,
+                path,
+                params=dict(params or {}),
+                body=body,
+                timeout=timeout or self._settings.timeout,
+                headers={"content-type": "application/x-ndjson"} if lines else None,
+            )
+
+
+def _faults(settings: Settings) -> list[str]:
+    found = []
+    if not settings.place.startswith(OWN_PREFIX):
+        found.append(f"opensearch: place: {settings.place!r} must begin with {OWN_PREFIX!r}")
+    if settings.layout == "rls":
+        found.append("opensearch: layout: 'rls' is not supported; use filter, partition or index")
+    if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
+        found.append("opensearch: dimension: 0 with a mode that needs vectors")
+    unknown = sorted(set(settings.secrets) - {"user", "password"})
+    found += [f"opensearch: secret {name!r}: use user, password" for name in unknown]
+    return found
+
+
+def _checked_version(info: Json) -> tuple[int, ...]:
+    """Major and minor; Unsupported for another product and for what this adapter is not for."""
+    told = info.get("version", {})
+    if told.get("distribution") != "opensearch":
+        raise Unsupported(f"opensearch: the server is something else: {one_line(str(told), 200)}")
+    number = str(told["number"])
+    served = tuple(int(part) for part in number.split(".")[:2])
+    if served < _OLDEST:
+        raise Unsupported(f"opensearch: server {number} is too old; use 2.19 or newer")
+    return served
+
+
+def _index(settings: Settings, place: Place, text: TextIndex) -> Json:
+    """Mapping and settings of each index."""
+    vector = None
+    if settings.dimension:
+        parameters = {"m": place.m, "ef_construction": place.ef_construction}
+        method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+        vector = {
+            "type": "knn_vector",
+            "dimension": settings.dimension,
+            "method": {**method, "parameters": parameters},
+        }
+    partitioned = settings.layout == "partition"
+    return index_body(
+        text,
+        vector,
+        {"knn": True} if vector else {},
+        shards=place.partitions if partitioned else 1,
+        routed=partitioned,
+    )
+
+
+def _pipeline(search: Search, served: tuple[int, ...]) -> Json:
+    """Fusion in the server; a constant in the other version's place would be ignored silently."""
+    constant: Json = {"rank_constant": search.rrf_k}
+    combination = constant if served >= (3,) else {"parameters": constant}
+    ranked = {"score-ranker-processor": {"combination": {"technique": "rrf", **combination}}}
+    return {"phase_results_processors": [ranked]}
+
+
+def _search(query: Query, scope: Scope, search: Search, text: TextIndex, pipeline: Json) -> Json:
+    """The request of one search; hybrid is fused by the server."""
+    shown = answer_part(query, query.k, text)
+    if query.mode == "lexical":
+        return {"query": words(query, scope, text), **shown}
+    if query.mode == "dense":
+        return {"query": _nearest(query, scope, query.k, search), **shown}
+    depth = max(query.k, search.depth)
+    queries = [words(query, scope, text), _nearest(query, scope, depth, search)]
+    return {
+        "query": {"hybrid": {"queries": queries, "pagination_depth": depth}},
+        "search_pipeline": pipeline,
+        **shown,
+    }
+
+
+def _legs(query: Query, scope: Scope, search: Search, text: TextIndex) -> list[Json]:
+    """The searches whose ranks the client fuses."""
+    depth = max(query.k, search.depth)
+    shown = answer_part(query, depth, text)
+    nearest = _nearest(query, scope, depth, search)
+    return [{"query": words(query, scope, text), **shown}, {"query": nearest, **shown}]
+
+
+def _nearest(query: Query, scope: Scope, k: int, search: Search) -> Json:
+    """The filter stands inside: beside the k-NN query it would cut hits after the search."""
+    vector = float32(query.vector, "the query")
+    inside = {"bool": {"filter": conditions(query, scope)}}
+    if search.exact:
+        parameters = {"field": "vector", "query_value": vector, "space_type": "cosinesimil"}
+        script = {"lang": "knn", "source": "knn_score", "params": parameters}
+        return {"script_score": {"query": inside, "script": script}}
+    parameters = {"ef_search": max(k, search.ef_search)}
+    found = {"vector": vector, "k": k, "filter": inside, "method_parameters": parameters}
+    return {"knn": {"vector": found}}
+
+
+class _Connection(AIOHttpConnection):
+    """The client's own, which would log each failure with a traceback on standard error."""
+
+    def log_request_fail(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+class _Serializer(JSONSerializer):
+    """Reads answers by the library that writes the requests."""
+
+    def loads(self, s: str) -> Any:
+        try:
+            return orjson.loads(s)
+        except ValueError as error:
+            raise SerializationError(s, error) from error
+
+
+def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
+    """A client with a kept connection for every search in flight, without retries."""
+    password, user = settings.secrets.get("password"), settings.secrets.get("user")
+    more: Json = {}
+    if password is not None:
+        more["http_auth"] = ("admin" if user is None else user.reveal(), password.reveal())
+    try:
+        if settings.endpoint.startswith("https:"):
+            more["ssl_context"] = ssl.create_default_context(cafile=connect.ca_certs)
+        elif connect.ca_certs:
+            raise InputError("opensearch: options.connect.ca_certs: the endpoint is not https")
+        return AsyncOpenSearch(
+            hosts=[settings.endpoint],
+            connection_class=_Connection,
+            maxsize=settings.concurrency,
+            max_retries=0,
+            retry_on_timeout=False,
+            timeout=settings.timeout,
+            serializers={"application/json": _Serializer()},
+            **more,
+        )
+    except (ImproperlyConfigured, OSError, ValueError) as error:
+        raise InputError(f"opensearch: endpoint {settings.endpoint!r}: {error}") from None
+
+
+@contextmanager
+def _errors(endpoint: str) -> Iterator[None]:
+    """Every error of the client as one of ours, with the server's own words."""
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise TimedOut(f"opensearch: {endpoint} gave no answer in time") from error
+    except ConnectionError as error:
+        refused = isinstance(error.info, ClientConnectorError)
+        code = Code.CONNECT if refused else Code.RESET
+        text = f"opensearch: {endpoint}: {one_line(str(error.info))}"
+        raise Unavailable(text, code=code) from error
+    except TransportError as error:
+        told = error.info.get("error") if isinstance(error.info, dict) else None
+        words = error_words(told or error.error)
+        # A question of too many words is the server's fault by its status, and not by its words.
+        status = 400 if words.startswith("too_many_") else int(error.status_code)
+        raise error_for(status, f"opensearch: {error.status_code}: {words}") from error
+    except SerializationError as error:
+        raise AdapterError(f"opensearch: {endpoint}: {one_line(str(error))}") from error

@@ -1,0 +1,23 @@
+"""What adapters of remote backends need alike, without a client and without a request of its own.
+
+Errors by the status of an answer, rank fusion in the client, bodies cut into batches, one term
+per metadata entry; `remote.lucene` has the requests and answers that Elasticsearch and
+OpenSearch share. The `memory` adapter uses none of it: it judges the others.
+"""
+
+from __future__ import annotations
+
+from retrieverbench.remote.batches import batches
+from retrieverbench.remote.fusion import reciprocal_rank_fusion
+from retrieverbench.remote.status import error_for, hide_secrets, one_line, seconds
+from retrieverbench.remote.terms import metadata_term
+
+__all__ = [
+    "batches",
+    "error_for",
+    "hide_secrets",
+    "metadata_term",
+    "one_line",
+    "reciprocal_rank_fusion",
+    "seconds",
+]

@@ -1,0 +1,108 @@
+"""Answers: hits, failures of bulk items, and what an index differs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrieverbench.errors import AdapterError
+from retrieverbench.model import Hit, Query, Response
+from retrieverbench.model.tenant import MAX_TENANT_BYTES
+from retrieverbench.remote.fusion import reciprocal_rank_fusion
+from retrieverbench.remote.lucene.requests import Json
+from retrieverbench.remote.status import error_for, one_line
+
+
+def read_response(answer: Json, query: Query) -> Response:
+    """The hits of one search, best first, ties by uid."""
+    found = answer["hits"]
+    hits = [_hit(hit, query.want) for hit in found["hits"]]
+    hits.sort(key=lambda hit: (-hit.score, hit.uid))
+    total = found.get("total", {}).get("value") if query.mode == "lexical" else None
+    partial = bool(answer["timed_out"] or answer["_shards"]["failed"])
+    return Response(hits, float(answer["took"]), partial, total)
+
+
+def read_fused(backend: str, answer: Json, query: Query, rrf_k: int) -> Response:
+    """The searches of a multi-search, fused by rank; one that failed is an error of the whole."""
+    for leg in answer["responses"]:
+        if "error" in leg:
+            text = f"{backend}: {leg['status']}: {error_words(leg['error'])}"
+            raise error_for(leg["status"], text)
+    legs = [read_response(leg, query) for leg in answer["responses"]]
+    best = reciprocal_rank_fusion((leg.hits for leg in legs), rrf_k, query.k)
+    return Response(best, float(answer["took"]), any(leg.partial for leg in legs))
+
+
+def _hit(hit: Json, want: frozenset[str]) -> Hit:
+    text = None
+    if "text" in want:
+        source = hit["_source"]
+        text = "\n".join(filter(None, (source.get("title"), source["text"])))
+    return Hit(hit["fields"]["uid"][0], hit["_score"], hit["fields"]["tenant"][0], text)
+
+
+def check_bulk(backend: str, answer: Json, sent: int) -> None:
+    """Raise for the first item that failed, with the number of all that did."""
+    results = [item["index"] for item in answer["items"]]
+    failed = [result for result in results if "error" in result]
+    if failed:
+        first = failed[0]
+        raise error_for(
+            first["status"],
+            f"{backend}: {first['status']}: {len(failed)} of {sent} chunks were not stored; "
+            f"the first, {first['_id']!r}: {error_words(first['error'])}",
+        )
+    if len(results) != sent:
+        raise AdapterError(f"{backend}: {sent} chunks sent, {len(results)} acknowledged")
+
+
+def error_words(error: object) -> str:
+    """`type: reason` of the root cause, which says more than the error around it."""
+    if not isinstance(error, dict):
+        return one_line(str(error))
+    root = (error.get("root_cause") or [error])[0]
+    found = f"{root.get('type')}: {root.get('reason')}"
+    cause = (error.get("caused_by") or {}).get("reason")
+    return one_line(found if cause is None or cause in found else f"{found}; {cause}")
+
+
+def difference(wanted: Json, got: Json) -> str:
+    """The first thing in which an index differs from the wanted one; "" if it does not."""
+    have = {key: as_text(value) for key, value in flat("", got).items()}
+    for key, value in flat("", wanted).items():
+        if have.get(key) != as_text(value):
+            return f"{key} is {have.get(key)}, wanted {value}"
+    more = set(got["mappings"]["properties"]) - set(wanted["mappings"]["properties"])
+    return f"it has the field {min(more)!r}" if more else tenant_field_fault(got)
+
+
+def tenant_field_fault(index: Json) -> str:
+    """Why the tenant field of an index is not matched exactly; "" if it is."""
+    tenant: Mapping[str, object] = index["mappings"]["properties"].get("tenant", {})
+    kind = tenant.get("type")
+    if kind != "keyword":
+        return f"the tenant field is {kind}, not keyword: tenants are compared by their words"
+    if "normalizer" in tenant:
+        return f"the tenant field has the normalizer {tenant['normalizer']!r}: tenants can coincide"
+    settings: Json = index["settings"]["index"]
+    shortest = tenant.get("ignore_above", settings.get("mapping", {}).get("ignore_above"))
+    if shortest is not None and int(str(shortest)) < MAX_TENANT_BYTES:
+        return (
+            f"the tenant field ignores values above {shortest} characters, and a tenant may have "
+            f"{MAX_TENANT_BYTES}: chunks of long tenants are not found"
+        )
+    return ""
+
+
+def as_text(value: object) -> str:
+    """A setting or parameter as the servers write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def flat(prefix: str, tree: Json) -> Json:
+    """`{"a": {"b": 1}}` as `{"a.b": 1}`."""
+    leaves: Json = {}
+    for name, value in tree.items():
+        key = f"{prefix}.{name}" if prefix else name
+        leaves |= flat(key, value) if isinstance(value, dict) else {key: value}
+    return leaves

@@ -1,0 +1,206 @@
+"""The indices of one target: made, filled, made searchable, counted, described, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from retrieverbench.errors import BackendError, Rejected, TimedOut, Unavailable
+from retrieverbench.model import Chunk, Query, TenantId
+from retrieverbench.remote.batches import batches
+from retrieverbench.remote.lucene.answers import (
+    as_text,
+    check_bulk,
+    difference,
+    flat,
+    tenant_field_fault,
+)
+from retrieverbench.remote.lucene.requests import (
+    Isolation,
+    Json,
+    Scope,
+    TextIndex,
+    bulk_lines,
+    dump,
+    header,
+    names,
+    tenant_scope,
+)
+
+Answer = Any
+_PAGE = 1_000
+_EXISTS = "resource_already_exists_exception"
+_ALIAS = (
+    "isolation is a filter of an alias, which is no security control: a read by id or from the "
+    "index itself is not filtered; use layout 'filter', 'partition' or 'index'"
+)
+
+
+class Send(Protocol):
+    """One request by the adapter's client; every error is one of ours.
+
+    `body` is JSON, or lines of it for bulk and multi-search; `timeout` in seconds, None for
+    that of a search.
+    """
+
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
+        """The decoded answer."""
+        ...
+
+
+@dataclass(slots=True)
+class Indices:
+    """One index, or one per tenant (isolation `index`); `body` is their mapping and settings.
+
+    `backend` names the adapter in messages. Only what this object made is removed by it.
+    """
+
+    backend: str
+    send: Send
+    place: str
+    isolation: Isolation
+    text: TextIndex
+    body: Json
+    timeout: float
+    made: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+
+    def scope(self, tenant: TenantId) -> Scope:
+        """Where the tenant's chunks lie and what restricts a search to them."""
+        return tenant_scope(self.place, self.isolation, tenant)
+
+    @property
+    def all(self) -> str:
+        """What names every index of the target, for requests that are of no tenant."""
+        return f"{self.place}.*" if self.isolation == "index" else self.place
+
+    async def open(self) -> None:
+        """Make the index, or take one of equal schema; one per tenant is made by `put`."""
+        if self.isolation != "index":
+            await self._make(self.place)
+
+    async def put(self, chunks: Sequence[Chunk], batch_bytes: int) -> None:
+        """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""
+        await self._make_for({chunk.tenant for chunk in chunks})
+        vectors = "vector" in self.body["mappings"]["properties"]
+        lines = (
+            bulk_lines(chunk, self._home(chunk.tenant), self.text, vectors=vectors)
+            for chunk in chunks
+        )
+        for batch in batches(lines, batch_bytes, measure=len):
+            answer = await self.send("POST", "/_bulk", b"".join(batch), timeout=self.timeout)
+            check_bulk(self.backend, answer, len(batch))
+
+    async def settle(self, *, force_merge: bool) -> None:
+        """Refresh; with `force_merge` first merge to one segment."""
+        with anyio.move_on_after(self.timeout) as deadline:
+            if force_merge:
+                one = {"max_num_segments": "1"}
+                path = f"/{self.all}/_forcemerge"
+                await self.send("POST", path, params=one, timeout=self.timeout)
+            answer = await self.send("POST", f"/{self.all}/_refresh", timeout=self.timeout)
+            if answer["_shards"]["failed"]:
+                raise Unavailable(f"{self.backend}: refresh failed: {answer['_shards']}")
+        if deadline.cancelled_caught:
+            raise TimedOut(f"{self.backend}: not settled after {self.timeout:g} s")
+
+    async def search(self, query: Query, body: Json, params: Json | None = None) -> Answer:
+        """One search where the query's tenant has its chunks."""
+        scope = self.scope(query.tenant)
+        found = {**header(scope), **(params or {})}
+        told = {key: as_text(value) for key, value in found.items()}
+        return await self.send("POST", f"/{scope.index}/_search", dump(body), told)
+
+    async def search_both(self, query: Query, bodies: Sequence[Json]) -> Answer:
+        """Several searches of the query's tenant in one request."""
+        scope = self.scope(query.tenant)
+        head = dump({"index": scope.index, **header(scope)})
+        lines = b"".join(head + dump(body) for body in bodies)
+        return await self.send("POST", "/_msearch", lines)
+
+    async def counts(self) -> dict[str, int]:
+        """Chunks per tenant, of all tenants: page after page, because a terms list is cut."""
+        counts: dict[str, int] = {}
+        pages: Json = {"size": _PAGE, "sources": [{"tenant": {"terms": {"field": "tenant"}}}]}
+        while True:
+            body = {"size": 0, "aggs": {"tenants": {"composite": pages}}}
+            answer = await self.send("POST", f"/{self.all}/_search", dump(body))
+            found = answer.get("aggregations", {}).get("tenants", {"buckets": []})
+            counts.update({b["key"]["tenant"]: b["doc_count"] for b in found["buckets"]})
+            if "after_key" not in found:
+                return counts
+            pages["after"] = found["after_key"]
+
+    async def settings(self) -> tuple[Json, tuple[str, ...]]:
+        """Settings and mapping as the server tells them, flat, and what weakens the isolation."""
+        got = await self.send("GET", f"/{self.all}")
+        stats = await self.send("GET", f"/{self.all}/_stats/docs,store")
+        found: Json = {"isolation": self.isolation, "indices": len(got)}
+        found["docs_deleted"] = stats["_all"]["primaries"].get("docs", {}).get("deleted", 0)
+        faults = {tenant_field_fault(index) for index in got.values()}
+        weak = [fault for fault in sorted(faults) if fault]
+        if self.isolation == "alias":
+            weak.append(_ALIAS)
+        for one in list(got.values())[:1]:
+            index, properties = one["settings"]["index"], one["mappings"]["properties"]
+            found |= {
+                "shards": int(index["number_of_shards"]),
+                "replicas": int(index["number_of_replicas"]),
+                "refresh_interval": index["refresh_interval"],
+                "durability": index.get("translog", {}).get("durability", "request"),
+                "tenant_field_exact": not any(faults),
+                **flat("similarity", index.get("similarity", {})),
+                **flat("mapping", properties),
+            }
+        return found, tuple(weak)
+
+    async def remove(self) -> None:
+        """Remove what this object made."""
+        for part in names(self.made):
+            await self.send("DELETE", f"/{part}", params={"ignore_unavailable": "true"})
+
+    async def _make_for(self, tenants: Iterable[TenantId]) -> None:
+        """An index, or an alias, for each tenant that has none yet."""
+        scopes = {self.scope(tenant).index: tenant for tenant in tenants}
+        new = {name: tenant for name, tenant in scopes.items() if name not in self.known}
+        if self.isolation == "index":
+            for name in sorted(new):
+                await self._make(name)
+        if self.isolation == "alias" and new:
+            actions = [
+                {"add": {"index": self.place, "alias": name, "filter": condition}}
+                for name, tenant in new.items()
+                for condition in tenant_scope(self.place, "filter", tenant).conditions
+            ]
+            await self.send("POST", "/_aliases", dump({"actions": actions}), timeout=self.timeout)
+        self.known |= set(new)
+
+    async def _make(self, name: str) -> None:
+        try:
+            await self.send("PUT", f"/{name}", dump(self.body), timeout=self.timeout)
+            self.made.append(name)
+        except BackendError as error:
+            if _EXISTS not in str(error):
+                raise
+            got = (await self.send("GET", f"/{name}"))[name]
+            found = difference(self.body, got)
+            if found:
+                raise Rejected(
+                    f"{self.backend}: index {name!r} already exists with another schema "
+                    f"({found}); remove it or choose another place"
+                ) from error
+
+    def _home(self, tenant: TenantId) -> Scope:
+        """Where a chunk is written: never through an alias."""
+        scope = self.scope(tenant)
+        return Scope(self.place, ()) if self.isolation == "alias" else scope

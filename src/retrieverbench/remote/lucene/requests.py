@@ -1,0 +1,191 @@
+"""Bodies of requests: chunk or query in, JSON out, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from retrieverbench.errors import Rejected, TenantError
+from retrieverbench.model import Chunk, Layout, Query, TenantId
+from retrieverbench.remote.terms import metadata_term
+
+Json = dict[str, Any]
+Isolation = Layout | Literal["alias"]
+"""A layout, or `alias`: one index, and for each tenant an alias with the condition in it."""
+
+_ID_BYTES = 512  # the longest _id that the servers take
+_TERM_LENGTH = 8_000  # longer terms are stored as their sum; the servers take 32,766 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What keeps a request to one tenant: where it goes, and the conditions it carries."""
+
+    index: str
+    conditions: tuple[Json, ...]
+    routing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndex:
+    """How texts are indexed and searched.
+
+    `fields` is `flat` (title, newline and text in one field), `summed` (the scores of both
+    added) or `best_fields` (the higher one, plus `tie_breaker` times the other).
+    """
+
+    analyzer: str
+    k1: float
+    b: float
+    fields: Literal["flat", "summed", "best_fields"] = "flat"
+    tie_breaker: float = 0.5
+
+
+def tenant_filter(tenant: TenantId) -> Json:
+    """The tenant condition; no other code writes one."""
+    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
+        raise TenantError(f"tenant: {tenant!r:.80} is not a checked tenant")
+    return {"term": {"tenant": tenant.value}}
+
+
+def tenant_scope(place: str, isolation: Isolation, tenant: TenantId) -> Scope:
+    """Where the tenant's chunks lie and what restricts a search to them; nothing else does.
+
+    `partition`: the routing only picks the shard, which others may share, so the condition
+    stays. `index` and `alias`: the name alone, in which the tenant is a sum, because not every
+    tenant can be part of a name.
+    """
+    condition = tenant_filter(tenant)
+    if isolation == "filter":
+        return Scope(place, (condition,))
+    name = hashlib.sha256(tenant.value.encode()).hexdigest()[:32]
+    if isolation == "partition":
+        # A tenant's own name cannot be the routing: searches split it at commas.
+        return Scope(place, (condition,), routing=name)
+    return Scope(f"{place}.{name}", ())
+
+
+def index_body(
+    text: TextIndex, vector: Json | None, more: Json, *, shards: int, routed: bool
+) -> Json:
+    """Mapping and settings of an index; `more` are further index settings."""
+    words = {"type": "text", "analyzer": text.analyzer, "similarity": "bm25"}
+    fields: Json = {
+        "uid": {"type": "keyword"},
+        "tenant": {"type": "keyword"},  # no normalizer, no ignore_above: every byte counts
+        "text": words,
+        "metadata": {"type": "keyword", "doc_values": False},
+    }
+    if text.fields != "flat":
+        fields["title"] = words
+    if vector is not None:
+        fields["vector"] = vector
+    mappings: Json = {"dynamic": "strict", "properties": fields}
+    if routed:
+        mappings["_routing"] = {"required": True}
+    index: Json = {
+        "number_of_shards": shards,  # statistics are per shard
+        "number_of_replicas": 0,
+        "refresh_interval": "-1",
+        "similarity": {"bm25": {"type": "BM25", "k1": text.k1, "b": text.b}},
+        **more,
+    }
+    return {"mappings": mappings, "settings": {"index": index}}
+
+
+def bulk_lines(chunk: Chunk, scope: Scope, text: TextIndex, *, vectors: bool) -> bytes:
+    """The two lines that store one chunk; its vector only where the place has vectors."""
+    document: Json = {
+        "uid": chunk.uid,
+        "tenant": chunk.tenant.value,
+        "text": chunk.searchable_text if text.fields == "flat" else chunk.text,
+        "metadata": [term(metadata_term(*entry)) for entry in chunk.metadata.items()],
+    }
+    if text.fields != "flat":
+        document["title"] = chunk.title
+    if vectors:
+        document["vector"] = float32(chunk.vector, f"chunk {chunk.uid!r}")
+    action: Json = {"_index": scope.index, "_id": document_id(chunk.uid)}
+    if scope.routing is not None:
+        action["routing"] = scope.routing
+    return dump({"index": action}) + dump(document)
+
+
+def words(query: Query, scope: Scope, text: TextIndex) -> Json:
+    """BM25 by `match`, which takes words and no query language."""
+    if text.fields == "flat":
+        match: Json = {"match": {"text": {"query": query.text}}}
+    else:
+        kind = "most_fields" if text.fields == "summed" else "best_fields"
+        both: Json = {"query": query.text, "fields": ["title", "text"], "type": kind}
+        if kind == "best_fields":
+            both["tie_breaker"] = text.tie_breaker
+        match = {"multi_match": both}
+    return {"bool": {"must": [match], "filter": conditions(query, scope)}}
+
+
+def conditions(query: Query, scope: Scope) -> list[Json]:
+    """The tenant's, and the user's, which can only narrow them."""
+    where = [{"term": {"metadata": term(metadata_term(*entry))}} for entry in query.where.items()]
+    return [*scope.conditions, *where]
+
+
+def answer_part(query: Query, size: int, text: TextIndex) -> Json:
+    """What the answer shall carry."""
+    shown = ["text"] if text.fields == "flat" else ["title", "text"]
+    return {
+        "size": size,
+        "_source": shown if "text" in query.want else False,
+        "docvalue_fields": ["uid", "tenant"],
+        "track_total_hits": "total" in query.want,
+    }
+
+
+def header(scope: Scope) -> Json:
+    """Where a search goes, as a header of a multi-search and as parameters of one search.
+
+    A tenant without an index or alias has nothing: that is an empty answer and no error.
+    """
+    found: Json = {} if scope.conditions else {"ignore_unavailable": True}
+    return found if scope.routing is None else {**found, "routing": scope.routing}
+
+
+def dump(body: Json) -> bytes:
+    """One line of JSON; arrays of numpy are lists. Raises Rejected for what JSON cannot hold."""
+    import orjson
+
+    try:
+        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError as error:
+        raise Rejected(f"this cannot be sent: {error}") from error
+
+
+def document_id(uid: str) -> str:
+    """The uid, or its sum where the server would refuse its length; no uid looks like a sum."""
+    return uid if len(uid.encode("utf-8", "surrogatepass")) <= _ID_BYTES else _sum(uid)
+
+
+def term(text: str) -> str:
+    """A term as it is stored: a long one as its sum."""
+    return text if len(text) <= _TERM_LENGTH else _sum(text)
+
+
+def float32(vector: array[float] | None, owner: str) -> Any:
+    """A vector as `dump` writes it fastest: a view, not a copy."""
+    import numpy as np
+
+    if vector is None:
+        raise Rejected(f"vector of {owner}: missing; this mode needs one")
+    return np.frombuffer(vector, dtype=np.float32)
+
+
+def names(indices: Sequence[str], most: int = 40) -> list[str]:
+    """Names joined by commas, in parts that a request line can hold."""
+    return [",".join(indices[i : i + most]) for i in range(0, len(indices), most)]
+
+
+def _sum(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,62 @@
+"""Errors by the status of an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieverbench.errors import (
+    BackendError,
+    Code,
+    Refused,
+    Rejected,
+    Throttled,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from retrieverbench.remote import error_for, hide_secrets, one_line, seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (400, Rejected, Code.HTTP_4XX),
+        (401, Refused, Code.AUTH),
+        (403, Refused, Code.AUTH),
+        (404, Rejected, Code.HTTP_4XX),
+        (408, TimedOut, Code.TIMEOUT),
+        (429, Throttled, Code.THROTTLED),
+        (500, Unavailable, Code.HTTP_5XX),
+        (501, Unsupported, Code.HTTP_4XX),
+        (503, Unavailable, Code.HTTP_5XX),
+    ],
+)
+def test_each_status_has_its_remedy(status: int, kind: type[BackendError], code: Code) -> None:
+    error = error_for(status, "the server's words")
+    assert type(error) is kind
+    assert error.code is code
+    assert "the server's words" in str(error)
+
+
+def test_a_backends_own_status_for_throttling() -> None:
+    error = error_for(503, "x", retry_after=2.5, throttling=(429, 503))
+    assert isinstance(error, Throttled)
+    assert error.retry_after == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("7", 7.0), ("0.5", 0.5), (None, None), ("", None), ("Wed, 21 Oct", None), ("nan", None),
+     ("-1", None), ("inf", None)],
+)  # fmt: skip
+def test_seconds_of_a_header(text: str | None, expected: float | None) -> None:
+    assert seconds(text) == expected
+
+
+def test_words_come_on_one_line_and_are_cut() -> None:
+    assert one_line(" a\n\tb  c ") == "a b c"
+    assert len(one_line("x" * 999)) == 500
+
+
+def test_secrets_are_hidden() -> None:
+    assert hide_secrets("key=hunter2&x", ["", "hunter2"]) == "key=***&x"
