@@ -14,6 +14,9 @@ from retrieverbench_adapters.qdrant.client import Server
 from retrieverbench_adapters.qdrant.fields import OWN, Fields
 from retrieverbench_adapters.qdrant.mapping import counts_by_index, weaknesses
 
+MOST_TENANTS = 1_000_000
+"""As many values as are asked of a facet; the server makes room for all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -49,10 +52,10 @@ async def count_attached(
         chunks: dict[str, int] | None = await _facet(server, name, fields, total)
     else:
         chunks = await count_by_reading(server, name, fields)
-    if chunks is None:
+    if chunks is None or len(chunks) >= MOST_TENANTS:
         reason = (
-            f"chunks per tenant: the tenant field has no keyword index, and more than "
-            f"{COUNTED_BY_READING} points are not read one by one"
+            f"chunks per tenant: more than {MOST_TENANTS} tenants, or no keyword index and more "
+            f"than {COUNTED_BY_READING} points to be read one by one"
         )
         return Found({}, tuple(weak), (reason,))
     owned = sum(chunks.values())
@@ -111,6 +114,8 @@ def numbers(text: str) -> tuple[int, int]:
 
 async def _facet(server: Server, name: str, fields: Fields, total: int) -> dict[str, int]:
     facet = await server.call(
-        server.client.facet(name, key=fields.tenant, limit=max(total, 1), exact=True)
+        server.client.facet(
+            name, key=fields.tenant, limit=min(max(total, 1), MOST_TENANTS), exact=True
+        )
     )
     return {str(hit.value): hit.count for hit in facet.hits}

@@ -31,6 +31,7 @@ LACKS = (
     "the server's must_not fault (filters that repeat an indexed condition)",
     "booleans and texts in filters, groups, recommend, gRPC, a search over several shards",
     "strict mode, rate limits, tokens with roles",
+    "a cluster: each custom shard is a shard of the engine in this one process",
     "searches during optimisation, which starts when the collection's state is asked for",
     "the server's latency",
 )

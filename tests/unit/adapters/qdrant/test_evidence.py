@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from qdrant_client import models
 
+from qdrant_information_support import information
 from qdrant_support import A, adapter, ask, chunk, load, settings_for, twins, unit_vectors
 from retrieverbench.engines import Started, qdrant
 from retrieverbench.model import MODES, TenantId
@@ -61,8 +61,8 @@ async def test_a_graph_is_named_where_it_is_walked(front: Started) -> None:
         ({}, 5000, "hnsw of dense", "during"),
         ({}, 100, "", "before"),  # 25 kB of vectors of 256 bytes
         ({}, 150, None, None),  # more than one segment's threshold, less than all of them
-        ({"indexed_vectors_count": 9000}, 5000, None, None),
-        ({"indexed_vectors_count": 0}, 5000, "", "before"),
+        ({"counts": {"indexed_vectors_count": 9000}}, 5000, None, None),
+        ({"counts": {"indexed_vectors_count": 0}}, 5000, "", "before"),
         ({"m": 0}, 5000, "", "before"),
         ({"m": 0, "payload_m": 8}, 5000, "hnsw of dense", "during"),
         ({"vector": {"hnsw_config": {"m": 0}}}, 5000, "", "before"),
@@ -75,27 +75,6 @@ def test_settings_and_counts_decide(
     observed = Observed(passing, hits=10, same=10)
     plan = make_plan(information(**told), observed, Scheme(OWN, Search(), True), "dense")
     assert (plan.vector_index, plan.filtered) == (index, filtered)
-
-
-def information(**told: Any) -> models.CollectionInfo:
-    """10,000 indexed points of 64 dimensions in two segments."""
-    vector = {"size": 64, "distance": "Cosine", **told.pop("vector", {})}
-    counts = {"points_count": 10_000, "indexed_vectors_count": 10_000, "segments_count": 2}
-    counts |= {key: told.pop(key) for key in list(told) if key in counts}
-    graph = {"m": 16, "ef_construct": 100, "full_scan_threshold": 25, **told}
-    optimizer = {
-        "deleted_threshold": 0.2,
-        "vacuum_min_vector_number": 1000,
-        "default_segment_number": 0,
-        "flush_interval_sec": 5,
-    }
-    config = {
-        "params": {"vectors": {"dense": vector}},
-        "hnsw_config": graph,
-        "optimizer_config": optimizer,
-    }
-    state = {"status": "green", "optimizer_status": "ok", "payload_schema": {}, "config": config}
-    return models.CollectionInfo.model_validate({**state, **counts})
 
 
 async def test_a_tenant_without_a_collection_has_no_plan(front: Started) -> None:
