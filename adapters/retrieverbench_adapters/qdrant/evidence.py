@@ -18,10 +18,7 @@ from retrieverbench_adapters.qdrant.collection import dense_vectors
 from retrieverbench_adapters.qdrant.fields import UNNAMED, Fields
 from retrieverbench_adapters.qdrant.requests import Scheme
 
-_CAVEAT = (
-    "told from the server's settings and counts after the search: Qdrant shows no plan, and "
-    "each of its segments decides for itself"
-)
+_CAVEAT = "worked out from settings and counts: Qdrant shows no plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ def make_plan(
         return Plan(lines, vector_index="", filtered="during", caveat=_CAVEAT)
     graph = _uses_graph(information, observed.passing, fields, exact=exact)
     if graph is None:
-        return Plan(lines, caveat=f"{_CAVEAT}; here some may walk the graph and some may not")
+        return Plan(lines, caveat=f"{_CAVEAT}; some segments may walk the graph, others not")
     name = f"hnsw of {fields.dense or UNNAMED}" if graph else ""
     return Plan(lines, vector_index=name, filtered="during" if graph else "before", caveat=_CAVEAT)
 
