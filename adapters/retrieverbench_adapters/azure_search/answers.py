@@ -33,6 +33,7 @@ from retrieverbench.errors import (
     Unsupported,
 )
 from retrieverbench.model import Fidelity, Hit, TenantId
+from retrieverbench_adapters.azure_search.fields import Fields, text_in
 
 _FIDELITY_HEADER = "x-retrieverbench-fidelity"
 _BROKEN_HEADER = "x-retrieverbench-broken-on-purpose"
@@ -128,18 +129,17 @@ def check_items(batch: Sequence[Mapping[str, Any]], items: Sequence[IndexingResu
         raise AdapterError("azure_search: put: the answer does not name every chunk sent")
 
 
-def read_hit(raw: Mapping[str, Any], *, want_text: bool) -> Hit:
-    """One hit, checked."""
-    uid, score, tenant = raw["uid"], raw["@search.score"], raw["tenant"]
+def read_hit(raw: Mapping[str, Any], fields: Fields, *, want_text: bool) -> Hit:
+    """One hit, checked; its text is in `content` where a chunk of ours has no title."""
+    uid, score, tenant = raw[fields.id], raw["@search.score"], raw[fields.tenant]
     if not isinstance(uid, str) or not isinstance(score, float) or not math.isfinite(score):
         raise AdapterError(f"azure_search: search: uid {uid!r:.80} with score {score!r}")
-    return Hit(uid, score, tenant, text_of(raw) if want_text else None)
-
-
-def text_of(raw: Mapping[str, Any]) -> str:
-    """A chunk's text, which stands in `content` where the chunk has no title."""
-    text: str = raw["content"] if raw["text"] is None else raw["text"]
-    return text
+    text = None
+    if want_text and fields.own:
+        text = raw["content"] if raw["text"] is None else raw["text"]
+    elif want_text:
+        text = text_in(raw, fields.text)
+    return Hit(uid, score, tenant, text)
 
 
 def only_asked_for(

@@ -14,6 +14,7 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from retrieverbench.adapter import Settings
 from retrieverbench.errors import MissingClient
 from retrieverbench_adapters.azure_search.options import Connect, is_loopback
+from retrieverbench_adapters.azure_search.recording import Recording
 
 _NEVER = 253_402_300_799  # the last second of the year 9999
 
@@ -40,6 +41,9 @@ class Clients:
             "retry_total": 0,
             "permit_redirects": False,
         }
+        if settings.recorder is not None:
+            shared = settings.layout == "filter"
+            self._shared["per_call_policies"] = [Recording(settings.recorder, shared=shared)]
         self._documents: dict[str, SearchClient] = {}
         self.indexes = SearchIndexClient(self._endpoint, self._credential, **self._shared)
 

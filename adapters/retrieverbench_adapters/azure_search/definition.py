@@ -10,6 +10,7 @@ from typing import Any
 
 from retrieverbench.errors import TenantError
 from retrieverbench.model import TenantId
+from retrieverbench_adapters.azure_search.fields import Fields
 from retrieverbench_adapters.azure_search.options import Place
 
 _INDEX_NAME = re.compile(r"(?!.*(?:--|__|-_|_-))[a-z0-9][a-z0-9_-]{1,127}")
@@ -91,16 +92,17 @@ def differences(wanted: Any, found: Any, path: str = "") -> list[str]:
     ]
 
 
-def read_definition(shown: Mapping[str, Any]) -> dict[str, object]:
+def read_definition(shown: Mapping[str, Any], fields: Fields) -> dict[str, object]:
     """What matters of a definition, as the service shows it, and a hash of all of it."""
-    fields = {item["name"]: item for item in shown["fields"]}
+    present = {item["name"]: item for item in shown["fields"]}
+    tenant = present[fields.tenant]
     kept = {k: v for k, v in shown.items() if k != "name" and not k.startswith("@odata.")}
     found: dict[str, object] = {
         "definition_sha256": hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest(),
-        "analyzer": fields["content"].get("analyzer"),
-        "tenant.type": fields["tenant"].get("type"),
-        "tenant.filterable": fields["tenant"].get("filterable"),
-        "tenant.normalizer": fields["tenant"].get("normalizer"),
+        "analyzer": ", ".join(str(present[name].get("analyzer")) for name in fields.text),
+        "tenant.type": tenant.get("type"),
+        "tenant.filterable": tenant.get("filterable"),
+        "tenant.normalizer": tenant.get("normalizer"),
         "semantic.configurations": ", ".join(
             str(item.get("name"))
             for item in (shown.get("semantic") or {}).get("configurations") or []
@@ -108,9 +110,20 @@ def read_definition(shown: Mapping[str, Any]) -> dict[str, object]:
     }
     for name, value in (shown.get("similarity") or {}).items():
         found[f"similarity.{name.removeprefix('@odata.')}"] = value
-    for algorithm in (shown.get("vectorSearch") or {}).get("algorithms") or []:
-        found["vector.dimension"] = fields["vector"].get("dimensions")
-        found["vector.profile"] = fields["vector"].get("vectorSearchProfile")
+    return found | _read_vector(shown, present.get(fields.vector) or {})
+
+
+def _read_vector(shown: Mapping[str, Any], field: Mapping[str, Any]) -> dict[str, object]:
+    """The vector field with its profile's algorithm; nothing where there is no such field."""
+    search = shown.get("vectorSearch") or {}
+    profiles = {item.get("name"): item for item in search.get("profiles") or []}
+    profile = profiles.get(field.get("vectorSearchProfile")) or {}
+    found: dict[str, object] = {}
+    for algorithm in search.get("algorithms") or []:
+        if algorithm.get("name") != profile.get("algorithm"):
+            continue
+        found["vector.dimension"] = field.get("dimensions")
+        found["vector.profile"] = field.get("vectorSearchProfile")
         found["vector.index"] = algorithm.get("kind")
         parameters = algorithm.get(f"{algorithm.get('kind')}Parameters") or {}
         found |= {f"vector.{name}": value for name, value in parameters.items()}

@@ -10,18 +10,22 @@ from typing import Any
 from retrieverbench.adapter import Settings
 from retrieverbench_adapters.azure_search.answers import Answer
 from retrieverbench_adapters.azure_search.definition import read_definition
+from retrieverbench_adapters.azure_search.fields import Fields
 from retrieverbench_adapters.azure_search.options import Options
 
 
 def settings_shown(
-    settings: Settings, options: Options, definitions: Mapping[str, Mapping[str, Any]]
+    settings: Settings,
+    options: Options,
+    fields: Fields,
+    definitions: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, object]:
     """Settings for the artifact: the index as shown by the service, and what searches send.
 
     `definitions` holds the index of the place, or those of its tenants, by name; what
     differs between them is told as the number of different definitions.
     """
-    read = [read_definition(shown) for shown in definitions.values()]
+    read = [read_definition(shown, fields) for shown in definitions.values()]
     different = len({str(one["definition_sha256"]) for one in read})
     return {
         **(read[0] if read else {}),
@@ -29,9 +33,16 @@ def settings_shown(
         **({"different_definitions": different} if different > 1 else {}),
         **{f"search.{name}": value for name, value in asdict(options.search).items()},
         "azure_core": version("azure-core"),
-        "credential": "admin key" if options.connect.auth == "key" else "token",
+        "credential": _credential(settings, options, known=bool(definitions)),
         "enforced_by": "caller filter" if settings.layout == "filter" else "storage boundary",
     }
+
+
+def _credential(settings: Settings, options: Options, *, known: bool) -> str:
+    """A key that may not read a definition is a query key; a token's roles are not told."""
+    if options.connect.auth == "entra":
+        return "token"
+    return "admin key" if known or settings.attached is None else "query key"
 
 
 def properties_of(settings: Settings, options: Options) -> frozenset[str]:
@@ -57,9 +68,9 @@ def weaknesses_of(options: Options, shown: Mapping[str, object], answer: Answer)
         )
     if answer.broken is not None:
         found.append(f"the stand-in is broken on purpose ({answer.broken}); start one that is not")
-    if options.connect.auth == "key":
+    if shown.get("credential") == "admin key":
         found.append(
-            "the admin key that loads the index also searches it, and it may read and write "
+            "searches are made with an admin key, which may read and write "
             "every index of the service; an application should search with a query key"
         )
     if options.search.vector_filter_mode != "preFilter":

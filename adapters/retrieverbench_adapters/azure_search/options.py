@@ -80,7 +80,9 @@ class Options:
 def faults(settings: Settings, connect: Connect) -> list[str]:
     """One line for everything in the settings that cannot be, before anything is sent."""
     found = _connect_faults(settings, connect)
-    if not settings.place.startswith(OWN_PREFIX):
+    if settings.attached is not None and settings.layout != "filter":
+        found.append(f"layout: {settings.layout!r} cannot be attached; use filter")
+    if settings.attached is None and not settings.place.startswith(OWN_PREFIX):
         found.append(f"place: {settings.place!r} does not begin with {OWN_PREFIX!r}")
     if settings.layout not in {"filter", "index"}:
         found.append(f"layout: {settings.layout!r} is not supported; use filter or index")
@@ -99,7 +101,7 @@ def _connect_faults(settings: Settings, connect: Connect) -> list[str]:
     elif url.scheme == "http" and connect.auth == "entra":
         found.append(f"endpoint: {settings.endpoint!r}: a token is sent over https only")
     if connect.auth == "key" and "api_key" not in settings.secrets:
-        found.append("secrets.api_key: missing; name the variable that holds the admin key")
+        found.append("secrets.api_key: missing; name the variable that holds the key")
     if connect.ca_file and not Path(connect.ca_file).is_file():
         found.append(f"options.connect.ca_file: no file {connect.ca_file!r}")
     return found

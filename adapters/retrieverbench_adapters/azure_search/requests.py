@@ -11,40 +11,71 @@ from azure.search.documents.models import VectorizedQuery
 from retrieverbench.errors import InputError, TenantError, Unsupported
 from retrieverbench.model import Query, TenantId, Value
 from retrieverbench_adapters.azure_search.documents import pair
+from retrieverbench_adapters.azure_search.fields import OWN, Fields
 from retrieverbench_adapters.azure_search.options import Search, TenantFilter
 
 MAX_HITS = 1000
 _DELIMITERS = ("|", "\x1f", *map(chr, range(0xE000, 0xE100)))
 
 
-def tenant_filter(tenant: TenantId, form: TenantFilter = "eq") -> str:
+def tenant_filter(tenant: TenantId, form: TenantFilter = "eq", field: str = "tenant") -> str:
     """The only place where a tenant condition is written."""
     if not isinstance(tenant, TenantId):
         raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
-    delimiter = next((sign for sign in _DELIMITERS if sign not in tenant.value), None)
-    if form == "eq" or delimiter is None:
-        return f"tenant eq {literal(tenant.value)}"
-    # The default delimiters, blank and comma, would split a name that holds one of them.
-    return f"search.in(tenant, {literal(tenant.value)}, {literal(delimiter)})"
+    if form == "eq":
+        return f"{field} eq {literal(tenant.value)}"
+    return one_of(field, [tenant.value])
+
+
+def one_of(field: str, values: Sequence[str]) -> str:
+    """A search.in whose delimiter stands in no value: blank and comma, the default ones, may.
+
+    Where every delimiter stands in some value, equalities joined by or; for no value `false`.
+    """
+    delimiter = next((sign for sign in _DELIMITERS if not any(sign in v for v in values)), None)
+    if not values:
+        return "false"
+    if delimiter is None:
+        return " or ".join(f"{field} eq {literal(value)}" for value in values)
+    return f"search.in({field}, {literal(delimiter.join(values))}, {literal(delimiter)})"
 
 
 def query_filter(
-    tenant: TenantId, where: Mapping[str, Value], form: TenantFilter | None = "eq"
+    tenant: TenantId,
+    where: Mapping[str, Value],
+    form: TenantFilter | None = "eq",
+    fields: Fields = OWN,
 ) -> str | None:
     """The tenant's condition, and the user's in parentheses of their own, joined by and.
 
     `form` is None where the index holds this tenant only; then there may be no condition.
     """
-    users = " and ".join(f"metadata/any(m: m eq {literal(pair(*item))})" for item in where.items())
+    users = " and ".join(_equality(name, value, fields) for name, value in where.items())
     if form is None:
         return users or None
-    condition = tenant_filter(tenant, form)
+    condition = tenant_filter(tenant, form, fields.tenant)
     return f"({condition}) and ({users})" if users else condition
 
 
-def keys_filter(tenant: TenantId, keys: Sequence[str]) -> str:
-    """The condition that the tenant's own among these documents fulfil; no key has a comma."""
-    return f"({tenant_filter(tenant)}) and (search.in(key, {literal(','.join(keys))}, ','))"
+def keys_filter(
+    tenant: TenantId, keys: Sequence[str], tenant_field: str = "tenant", field: str = "key"
+) -> str:
+    """The condition that the tenant's own among these documents fulfil."""
+    return f"({tenant_filter(tenant, 'eq', tenant_field)}) and ({one_of(field, keys)})"
+
+
+def _equality(name: str, value: Value, fields: Fields) -> str:
+    if fields.metadata is None:
+        return f"metadata/any(m: m eq {literal(pair(name, value))})"
+    if name not in fields.metadata:
+        raise InputError(
+            f"azure_search: where: {name!r} is mapped to no field; name one in attach.metadata"
+        )
+    if isinstance(value, bool):
+        written = "true" if value else "false"
+    else:
+        written = literal(value) if isinstance(value, str) else repr(value)
+    return f"{fields.metadata[name]} eq {written}"
 
 
 def literal(value: str) -> str:
@@ -61,7 +92,9 @@ def escape(text: str) -> str:
     return re.sub(r"\*(?!\S)", r"\\*", escaped)
 
 
-def search_arguments(query: Query, options: Search, *, shared: bool = True) -> dict[str, Any]:
+def search_arguments(
+    query: Query, options: Search, fields: Fields = OWN, *, shared: bool = True
+) -> dict[str, Any]:
     """The arguments of the client's `search`, the same filter for every leg.
 
     `shared` is whether other tenants' chunks lie in the same index.
@@ -70,10 +103,10 @@ def search_arguments(query: Query, options: Search, *, shared: bool = True) -> d
         raise Unsupported(f"azure_search: k = {query.k}; the service gives {MAX_HITS} at most")
     arguments: dict[str, Any] = {
         "filter": query_filter(
-            query.tenant, query.where, options.tenant_filter if shared else None
+            query.tenant, query.where, options.tenant_filter if shared else None, fields
         ),
         "top": query.k,
-        "select": ["uid", "tenant", *(["content", "text"] if "text" in query.want else [])],
+        "select": [fields.id, fields.tenant, *(fields.shown if "text" in query.want else [])],
         "include_total_count": True if "total" in query.want else None,
         "vector_filter_mode": options.vector_filter_mode,
         "scoring_statistics": options.scoring_statistics,
@@ -86,7 +119,7 @@ def search_arguments(query: Query, options: Search, *, shared: bool = True) -> d
             "search_text": query.text if options.raw_syntax else escape(query.text),
             "query_type": "simple",
             "search_mode": options.search_mode,
-            "search_fields": ["content"],
+            "search_fields": list(fields.text),
         }
     if query.mode != "lexical":
         if query.vector is None:
@@ -94,7 +127,7 @@ def search_arguments(query: Query, options: Search, *, shared: bool = True) -> d
         vector = VectorizedQuery(
             vector=list(query.vector),
             k_nearest_neighbors=options.vector_k or max(50, query.k),
-            fields="vector",
+            fields=fields.vector,
             exhaustive=options.exact,
             weight=options.vector_weight,
         )

@@ -4,7 +4,7 @@ from retrieverbench.model import TenantId
 from retrieverbench_adapters.azure_search import AzureSearch, requests
 
 
-def tenant_filter(tenant: TenantId, form: str = "eq") -> str:
+def tenant_filter(tenant: TenantId, form: str = "eq", field: str = "tenant") -> str:
     return "tenant ne 'nobody'"
 
 

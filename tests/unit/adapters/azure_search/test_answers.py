@@ -204,11 +204,11 @@ async def test_a_timeout_is_an_error_and_the_next_answer_is_the_next_questions()
         await adapter.put(chunks_of(ACME))
         await adapter.settle()
         expected = await adapter.search(ask("dense"))
-        adapter._settings = replace(adapter._settings, timeout=0.2)
+        adapter._indexes._settings = replace(adapter._settings, timeout=0.2)
         served.service.faults.append(Fault(route="search", delay=60))
         with pytest.raises(TimedOut, match=r"no answer in 0\.2 s"):
             await adapter.search(ask("lexical"))
-        adapter._settings = replace(adapter._settings, timeout=5.0)
+        adapter._indexes._settings = adapter._settings
         for _ in range(20):
             found = await adapter.search(ask("dense"))
             assert [h.uid for h in found.hits] == [h.uid for h in expected.hits]
@@ -228,7 +228,7 @@ async def test_a_dead_server_is_unavailable() -> None:
 
 
 async def test_no_client_repeats_a_request(loaded: AzureSearch) -> None:
-    for client in (loaded._clients.documents("rb_loaded"), loaded._clients.indexes):
+    for client in (loaded._indexes.clients.documents("rb_loaded"), loaded._indexes.clients.indexes):
         policy = client._config.retry_policy
         assert policy.total_retries == 0
 
