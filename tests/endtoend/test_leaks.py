@@ -96,6 +96,8 @@ def test_a_service_that_leaks_by_itself_is_exit_4(bench: Bench) -> None:
     broken = 'engine_options = { BROKEN_ON_PURPOSE = "text_leg_unfiltered" }'
     done = bench.run("run", bench.suite(f"{entry('azure_search', 'azure_search')}\n{broken}"))
     assert done.returncode == 4, done.stdout + done.stderr
-    assert "broken on purpose (text_leg_unfiltered)" in done.stdout
+    assert "the stand-in is broken on purpose" in " ".join(done.stdout.split())
+    for target in bench.artifact()["targets"]:
+        assert "broken on purpose (text_leg_unfiltered)" in target["backend"]["weaknesses"][0]
     proofs = {t["target"]["mode"]: t["leaks"]["proof"] for t in bench.artifact()["targets"]}
     assert proofs == {"dense": "clean", "lexical": "clean", "hybrid": "leak"}

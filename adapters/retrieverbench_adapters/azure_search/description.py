@@ -61,13 +61,13 @@ def weaknesses_of(options: Options, shown: Mapping[str, object], answer: Answer)
     `answer` is one of the service's: its headers say whether it is a stand-in.
     """
     found = []
+    if answer.broken is not None:
+        found.append(f"the stand-in is broken on purpose ({answer.broken}); start one that is not")
     if answer.fidelity == "stand-in":
         found.append(
             "Azure AI Search stand-in: latency and absolute scores say nothing about the "
             "service; ask the service itself before you decide by them"
         )
-    if answer.broken is not None:
-        found.append(f"the stand-in is broken on purpose ({answer.broken}); start one that is not")
     if shown.get("credential") == "admin key":
         found.append(
             "searches are made with an admin key, which may read and write "
