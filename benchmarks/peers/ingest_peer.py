@@ -35,17 +35,8 @@ def vectordbbench(vectors: Any, server: dict[str, str]) -> dict[str, float]:
         max_parallel_workers=2,
         metric_type=MetricType.COSINE,
     )
-    # Its own helper wants a mapping with these keys.
-    target = {
-        "connect_config": {**server, "dbname": "postgres"},
-        "table_name": "peer_vectordbbench",
-        **server,
-        "dbname": "postgres",
-    }
-    for shape in (target, {**server, "dbname": "postgres"}):
-        with contextlib.suppress(TypeError, KeyError):
-            database = PgVector(vectors.shape[1], shape, config, drop_old=True)
-            break
+    target = {"connect_config": {**server, "dbname": "postgres"}, "table_name": "peer"}
+    database = PgVector(vectors.shape[1], target, config, drop_old=True)
     rows, ids = vectors.tolist(), list(range(len(vectors)))
 
     def load() -> None:

@@ -1,16 +1,18 @@
 """Binding to a table of the user's: its fields are checked, and nothing is written.
 
 Every connection is read-only by `default_transaction_read_only`, so the server itself
-refuses a write. Two columns are taken as they are; what an index can answer is asked of the
-planner, with `EXPLAIN` in a transaction that ends there.
+refuses a write. What an index can answer is asked of the planner, with `EXPLAIN` in a
+transaction that is rolled back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from psycopg.errors import QueryCanceled
 from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.sql import Literal as Quoted
 
@@ -21,7 +23,7 @@ from retrieverbench_adapters.pgvector.catalog import EXACT_KINDS, Catalog, Colum
 from retrieverbench_adapters.pgvector.connections import Connection
 from retrieverbench_adapters.pgvector.options import Options
 from retrieverbench_adapters.pgvector.plans import nodes
-from retrieverbench_adapters.pgvector.requests import Sender
+from retrieverbench_adapters.pgvector.requests import SET_LOCALLY, Sender
 from retrieverbench_adapters.pgvector.statements import OPERATORS, index_order
 from retrieverbench_adapters.pgvector.table import (
     BOUNDARIES,
@@ -30,10 +32,11 @@ from retrieverbench_adapters.pgvector.table import (
     Parameters,
     Table,
     column,
+    tenant_equality,
 )
 from retrieverbench_adapters.pgvector.weaknesses import Usable
 
-_VECTORS = {"vector": False, "halfvec": True}
+_VECTORS = frozenset({"vector", "halfvec"})
 _CLASS_OF_METRIC = {"cosine": "cosine", "inner_product": "ip", "l2": "l2"}
 
 
@@ -48,11 +51,14 @@ async def bind(
     attached = settings.attached
     assert attached is not None
     found = await find(sender, connection, attached)
-    faults = [f"pgvector: attached.{fault}" for fault in _faults(found, settings, options)]
+    faults = [f"pgvector: attach.{fault}" for fault in _faults(found, settings, options)]
     if faults:
         raise InputError(*faults)
     table = _table(found, settings, options)
     usable = await _usable(sender, connection, table, options)
+    if table.boundary == "policy":
+        seen = await _open_to_all(sender, connection, table, options.search.tenant_setting)
+        usable = replace(usable, open_to_all=seen)
     _check_index(found, attached, options, usable)
     return table, usable
 
@@ -63,7 +69,7 @@ async def find(sender: Sender, connection: Connection, attached: Attached) -> Ca
     found = await read_catalog(sender, connection, schema if dot else None, name or schema)
     if found is None:
         raise InputError(
-            f"pgvector: attached.name: there is no table {attached.name!r} that this role can "
+            f"pgvector: attach.name: there is no table {attached.name!r} that this role can "
             "find; write schema.table as the catalog has it, without quotes"
         )
     return found
@@ -75,12 +81,13 @@ def _faults(found: Catalog, settings: Settings, options: Options) -> Iterator[st
     named = {"id": attached.id, "tenant": attached.tenant}
     named |= {f"text[{number}]": name for number, name in enumerate(attached.text)}
     named |= {"vector": attached.vector} if attached.vector else {}
-    for place, name in {"name": attached.name, **named}.items():
+    of_metadata = {f"metadata.{key}": name for key, name in attached.metadata.items()}
+    for place, name in {"name": attached.name, **named, **of_metadata}.items():
         if "%" in name:
             yield f"{place}: {name!r} holds %, which the driver reads as a placeholder; rename it"
     absent = {place: name for place, name in named.items() if name not in found.columns}
     for place, name in absent.items():
-        yield (f"{place}: {found.name} has no column {name!r}; {nearest(name, found.columns)}")
+        yield f"{place}: {found.name} has no column {name!r}; {nearest(name, found.columns)}"
     if "tenant" not in absent:
         yield from _tenant_faults(found.columns[attached.tenant], found, attached)
     if attached.vector and "vector" not in absent:
@@ -166,16 +173,18 @@ def _table(found: Catalog, settings: Settings, options: Options) -> Table:
         )
     metadata = {key: _metadata_field(found, name) for key, name in attached.metadata.items()}
     boundary = BOUNDARIES[settings.layout]
+    kind = cast("Kind", EXACT_KINDS[found.columns[attached.tenant].kind])
     return Table(
         relation=Identifier(found.schema, found.table),
         uid=SQL('{}::text COLLATE "C"').format(column(attached.id)),
         tenant=column(attached.tenant),
+        owned=tenant_equality(column(attached.tenant), kind),
         text=SQL("NULL::text") if is_tsvector or not texts else _joined(texts),
         body=body,
         vector=column(attached.vector) if attached.vector and settings.dimension else None,
         boundary=boundary,
         dimension=settings.dimension,
-        tenant_kind=cast("Kind", EXACT_KINDS[found.columns[attached.tenant].kind]),
+        tenant_kind=kind,
         half=bool(attached.vector) and found.columns[attached.vector].kind == "halfvec",
         metadata={key: field for key, field in metadata.items() if field is not None},
         barrier=_barrier(found) if boundary == "policy" else "",
@@ -208,7 +217,7 @@ async def _usable(sender: Sender, connection: Connection, table: Table, options:
     usable: dict[str, str] = {}
     async with connection.transaction(force_rollback=True):
         for name in ("enable_seqscan", "enable_sort"):
-            await sender.execute(connection, "attach", "SELECT set_config(%s, 'off', true)", [name])
+            await sender.execute(connection, "attach", SET_LOCALLY, [name, "off"])
         usable["tenant"] = await _index_of(sender, connection, by_tenant, "Index Cond", "=")
         if table.body is not None:
             by_words = SQL("{} WHERE {} @@ 'a'::tsquery").format(rows, table.body)
@@ -219,7 +228,26 @@ async def _usable(sender: Sender, connection: Connection, table: Table, options:
             usable["vector"] = await _index_of(
                 sender, connection, by_vector, "Order By", "", {"vector": ones}
             )
-    return Usable(**usable)
+    return Usable(usable["tenant"], usable.get("words"), usable.get("vector"))
+
+
+async def _open_to_all(
+    sender: Sender, connection: Connection, table: Table, setting: str
+) -> bool | None:
+    """Whether a row is seen with the variable absent, or empty; None if that takes too long.
+
+    The connection has never set it. After a transaction that did, it would be empty.
+    """
+    seen = SQL("SELECT EXISTS (SELECT 1 FROM {} AS t)").format(table.relation)
+    try:
+        async with connection.transaction(force_rollback=True):
+            await sender.execute(connection, "attach", SET_LOCALLY, ["statement_timeout", "2s"])
+            absent = await sender.execute(connection, "attach", seen)
+            await sender.execute(connection, "attach", SET_LOCALLY, [setting, ""])
+            empty = await sender.execute(connection, "attach", seen)
+    except QueryCanceled:
+        return None
+    return bool(absent[0][0] or empty[0][0])
 
 
 async def _index_of(
@@ -252,7 +280,7 @@ def _check_index(found: Catalog, attached: Attached, options: Options, usable: U
     if usable.vector == "" and others:
         told = ", ".join(f"{index.name} ({' '.join(index.classes)})" for index in others)
         raise InputError(
-            f"pgvector: attached.vector: no index answers {OPERATORS[options.place.metric]} "
+            f"pgvector: attach.vector: no index answers {OPERATORS[options.place.metric]} "
             f"({metric}) on {attached.vector!r}: {told}; "
             "state how it was made by place.metric and place.quantization"
         )

@@ -13,7 +13,7 @@ from retrieverbench.model import Plan
 from retrieverbench_adapters.pgvector.connections import Connection
 from retrieverbench_adapters.pgvector.options import Search
 from retrieverbench_adapters.pgvector.plans import read_plan
-from retrieverbench_adapters.pgvector.requests import SET_TENANT, Row, Sender, TenantVariable
+from retrieverbench_adapters.pgvector.requests import SET_LOCALLY, Row, Sender, TenantVariable
 from retrieverbench_adapters.pgvector.statements import Statement
 from retrieverbench_adapters.pgvector.table import Parameters
 
@@ -72,7 +72,7 @@ async def _explained(
     async with connection.transaction():
         if variable is not None:
             set_it = [variable.name, variable.tenant]
-            await sender.execute(connection, "explain", SET_TENANT, set_it)
+            await sender.execute(connection, "explain", SET_LOCALLY, set_it)
         return await sender.execute(connection, "explain", text)
 
 

@@ -133,9 +133,10 @@ class OwnPlace:
         """Drop what was made, and close the connection."""
         try:
             if self._made:
-                role = Identifier(role_name(self._settings.place)) if self._made_role else None
+                role = role_name(self._settings.place) if self._made_role else ""
                 drop = own_place.drop_statements(self._schema, role)
-                with mapped_errors(f"close: schema {self._name!r} may be left"):
+                left = f"schema {self._name!r}" + (f" and role {role!r}" if role else "")
+                with mapped_errors(f"close: {left} may be left"):
                     async with self._held.take() as connection, connection.transaction():
                         await self._execute_all(connection, "close", drop)
         finally:

@@ -130,9 +130,9 @@ def _faults_of_attached(settings: Settings) -> Iterator[str]:
     if settings.layout == "index":
         yield "layout: an attached table is one table; attach with layout filter, partition or rls"
     if settings.modes & {"dense", "hybrid"} and not attached.vector:
-        yield "attached.vector: missing; name the column that dense mode searches"
+        yield "attach.vector: missing; name the column that dense mode searches"
     if settings.modes & {"lexical", "hybrid"} and not attached.text:
-        yield "attached.text: missing; name the columns that lexical mode searches"
+        yield "attach.text: missing; name the columns that lexical mode searches"
     for name in sorted(settings.options.get("place", {}).keys() - TOLD_OF_ATTACHED):
         yield (
             f"place.{name}: an attached table is not built; "

@@ -86,10 +86,10 @@ def security_statements(schema: Identifier, role: Identifier, setting: str) -> l
     ]
 
 
-def drop_statements(schema: Identifier, role: Identifier | None) -> list[Composed]:
+def drop_statements(schema: Identifier, role: str) -> list[Composed]:
     """Everything that was made; the role has no rights left once the schema is gone."""
     statements = [SQL("DROP SCHEMA {} CASCADE").format(schema)]
-    return [*statements, SQL("DROP ROLE {}").format(role)] if role else statements
+    return [*statements, SQL("DROP ROLE {}").format(Identifier(role))] if role else statements
 
 
 def partition_statement(schema: Identifier, tenant: str) -> Composed:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from anyio import CancelScope
 from psycopg.sql import Composable
 
 from retrieverbench.adapter import Leg, Recorder
@@ -17,7 +18,7 @@ from retrieverbench_adapters.pgvector.statements import Statement
 from retrieverbench_adapters.pgvector.table import Parameters, Table
 
 Row = tuple[Any, ...]
-SET_TENANT = "SELECT set_config(%s, %s, true)"
+SET_LOCALLY = "SELECT set_config(%s, %s, true)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Sender:
         text = statement.sql.decode()
         bound: Parameters = dict(parameters)
         if variable is not None:
-            text, bound = f"{SET_TENANT}; {text}", {**bound, variable.name: variable.tenant}
+            text, bound = f"{SET_LOCALLY}; {text}", {**bound, variable.name: variable.tenant}
         async with self.recorded(connection, operation, text, bound, legs, prepared=True) as found:
             found.extend(await _asked(connection, statement.sql, parameters, variable))
         return found
@@ -120,9 +121,12 @@ async def _asked(
     if variable is None:
         cursor = await connection.execute(sql, parameters, prepare=True, binary=True)
         return await cursor.fetchall()
-    async with connection.pipeline():
-        await connection.execute(SET_TENANT, [variable.name, variable.tenant], prepare=True)
-        cursor = await connection.execute(sql, parameters, prepare=True, binary=True)
+    # The driver's way out of a pipeline asks the server itself, and must not be cut short by a
+    # scope that cancels every step again; the server's own deadline ends the question.
+    with CancelScope(shield=True):
+        async with connection.pipeline():
+            await connection.execute(SET_LOCALLY, [variable.name, variable.tenant], prepare=True)
+            cursor = await connection.execute(sql, parameters, prepare=True, binary=True)
     return await cursor.fetchall()
 
 

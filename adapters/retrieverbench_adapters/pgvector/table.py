@@ -34,6 +34,7 @@ BOUNDARIES: Mapping[Layout, Boundary] = {
     "index": "table",
     "rls": "policy",
 }
+_ALWAYS = Composed([SQL("true")])
 _MAX_NAME = 63  # bytes; PostgreSQL cuts what is longer, and two names could meet in one
 _BIGINT = range(-(2**63), 2**63)
 
@@ -50,7 +51,8 @@ class Field:
 class Table:
     """Where chunks lie.
 
-    `vector` and `body` (a tsvector) are None where no mode needs them. `half` tells a
+    `owned` compares the column `tenant` with the one who asks: made once, since questions are
+    timed. `vector` and `body` (a tsvector) are None where no mode needs them. `half` tells a
     column of type halfvec. `metadata` maps keys of user conditions to fields; None is the
     column `metadata` of our own place, which takes any key. `barrier` is what the server
     itself adds to every query, in its own words; "" if nothing. `only` is the tenant whose
@@ -60,6 +62,7 @@ class Table:
     relation: Composable
     uid: Composable
     tenant: Composable
+    owned: Composed
     text: Composable
     body: Composable | None
     vector: Composable | None
@@ -85,11 +88,12 @@ def own_table(settings: Settings, options: Options, tenant: str = "") -> Table:
         barrier = policy_condition(options.search.tenant_setting).as_string()
     if boundary == "table" and tenant:
         name = partition_name(tenant)
-        barrier = _equality(column("tenant"), "text", "tenant").as_string()
+        barrier = tenant_equality(column("tenant"), "text").as_string()
     return Table(
         relation=SQL("{}.{}").format(Identifier(schema_name(settings.place)), Identifier(name)),
         uid=column("uid"),
         tenant=column("tenant"),
+        owned=tenant_equality(column("tenant"), "text"),
         text=column("text"),
         body=column("body"),
         vector=column("vector") if settings.dimension else None,
@@ -107,9 +111,13 @@ def tenant_predicate(table: Table, tenant: TenantId) -> tuple[Composed, Paramete
     """
     value = checked_tenant(tenant)
     if table.boundary != "query":
-        return Composed([SQL("true")]), {}
-    bound = _as_column_holds(table.tenant_kind, value)
-    return _equality(table.tenant, table.tenant_kind, "tenant"), {"tenant": bound}
+        return _ALWAYS, {}
+    return table.owned, {"tenant": _as_column_holds(table.tenant_kind, value)}
+
+
+def tenant_equality(tenant: Composable, kind: Kind) -> Composed:
+    """The column's equality with the bound `tenant`, in the column's own type."""
+    return _equality(tenant, kind, "tenant")
 
 
 def policy_condition(setting: str) -> Composed:

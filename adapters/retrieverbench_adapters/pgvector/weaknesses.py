@@ -12,11 +12,16 @@ from retrieverbench_adapters.pgvector.options import Options
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """Indexes that the planner can use at all, by its own word; "" for none, None unasked."""
+    """What the server was asked about a user's table; None where it was not.
+
+    Indexes that the planner can use at all, by its own word, "" for none; and whether a
+    session that names no tenant sees rows.
+    """
 
     tenant: str | None = None
     words: str | None = None
     vector: str | None = None
+    open_to_all: bool | None = None
 
 
 def weaknesses(
@@ -36,6 +41,12 @@ def weaknesses(
         )
     if layout == "rls":
         yield from _of_row_security(found, options.search.tenant_setting)
+        if usable.open_to_all and found.secured:
+            setting = options.search.tenant_setting
+            yield (
+                f"with {setting} absent or empty the policies still show rows; "
+                f"compare with nullif(current_setting('{setting}', true), '')"
+            )
     if usable.tenant == "" and tenant not in (found.partition_key or ""):
         yield (
             f"no index answers a condition on {tenant!r}: each question reads the whole table or "

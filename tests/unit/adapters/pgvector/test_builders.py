@@ -27,6 +27,7 @@ from retrieverbench_adapters.pgvector.table import (
     role_name,
     schema_name,
     search_condition,
+    tenant_equality,
     tenant_predicate,
 )
 
@@ -63,7 +64,7 @@ texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 def test_a_tenant_is_bound_only_as_the_column_would_print_it(
     kind: Kind, tenant: str, bound: object
 ) -> None:
-    table = replace(OWN, tenant_kind=kind)
+    table = replace(OWN, tenant_kind=kind, owned=tenant_equality(column("tenant"), kind))
     condition, parameters = tenant_predicate(table, TenantId(tenant))
     assert condition.as_string() == f'"t"."tenant" = %(tenant)s::{kind}'
     assert parameters == {"tenant": bound}

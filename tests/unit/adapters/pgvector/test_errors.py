@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import anyio
@@ -23,7 +24,7 @@ from pgvector_support import (
     settings_for,
     uids,
 )
-from retrieverbench.adapter import Secret
+from retrieverbench.adapter import Attached, Secret
 from retrieverbench.engines import Started, pgvector
 from retrieverbench.errors import Refused, RetrieverBenchError, TimedOut, Unavailable, Unsupported
 from retrieverbench_adapters.pgvector import Pgvector
@@ -32,7 +33,8 @@ pytestmark = [pytest.mark.anyio, needs_server]
 
 
 async def test_a_cancelled_search_leaves_the_connection_clean(server: Started) -> None:
-    async with loaded(server, make_chunks(ACME, 2_000), options=EXACT, concurrency=1) as adapter:
+    options = {**EXACT, "place": {"index": "none"}}
+    async with loaded(server, make_chunks(ACME, 2_000), options=options, concurrency=1) as adapter:
         query = make_query(ACME, "hybrid", k=2_000)
         expected = await adapter.search(query)
         for delay in (0, 0.0005, 0.002, 0.005):
@@ -124,15 +126,39 @@ async def test_a_server_with_too_few_connections_is_told_at_open() -> None:
         assert await ask(server, left) == [(0,)]
 
 
-async def test_a_server_without_the_extension_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with pgvector.start({}) as server:
-        await ask(server, "DROP EXTENSION vector")
-        monkeypatch.setattr(
-            "retrieverbench_adapters.pgvector.own_place.CREATE_EXTENSION",
-            "CREATE EXTENSION vectorr",
-        )
-        with pytest.raises(Unsupported, match='extension "vectorr" is not available'):
-            await Pgvector.open(settings_for(server))
+@pytest.fixture
+async def bare(server: Started) -> AsyncIterator[Started]:
+    """A database of the same server without the extension."""
+    async with await connect(server) as connection:
+        await connection.set_autocommit(True)
+        await connection.execute("CREATE DATABASE bare")
+        yield replace(server, endpoint=server.endpoint.replace("/postgres", "/bare"))
+        await connection.execute("DROP DATABASE bare")
+
+
+async def test_a_server_without_the_extension_says_so(
+    bare: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "retrieverbench_adapters.pgvector.own_place.CREATE_EXTENSION", "CREATE EXTENSION vectorr"
+    )
+    with pytest.raises(Unsupported, match='extension "vectorr" is not available'):
+        await Pgvector.open(settings_for(bare))
+
+
+async def test_words_of_an_attached_table_need_no_extension(bare: Started) -> None:
+    await ask(
+        bare,
+        "CREATE TABLE docs AS SELECT 'acme' AS owner, 'refund policy' AS body, 1 AS id",
+    )
+    words = {"modes": frozenset({"lexical"}), "dimension": 0}
+    docs = Attached("docs", "id", "owner", ("body",))
+    async with opened(bare, place="", attached=docs, **words) as adapter:
+        assert uids(await adapter.search(make_query(ACME, "lexical", vector=None))) == ["1"]
+        description = await adapter.describe()
+        assert description.server == "PostgreSQL"
+        assert description.server_version.endswith("pgvector absent")
+        assert len(description.weaknesses) == 2
 
 
 async def test_errors_show_no_stored_text(server: Started) -> None:

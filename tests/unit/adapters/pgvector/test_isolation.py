@@ -91,7 +91,8 @@ async def test_hostile_tenants_see_nothing_and_hostile_words_are_words(
 async def test_hostile_names_are_ordinary_owners(server: Started) -> None:
     owners = [unchecked(text) for text in HOSTILE if text.isprintable()]
     chunks = [make_chunks(owner, 1)[0] for owner in owners]
-    for layout in LAYOUTS:
+    layouts: tuple[Layout, ...] = ("index", "rls")
+    for layout in layouts:
         async with loaded(server, chunks, layout=layout) as adapter:
             for chunk in chunks:
                 response = await adapter.search(make_query(chunk.tenant))
