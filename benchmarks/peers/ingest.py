@@ -19,6 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 from array import array
 from pathlib import Path
 from typing import Any
@@ -95,21 +96,21 @@ async def ours(server: Started, vectors: Vectors) -> Spent:
 
 
 def peer(server: Started, vectors: Vectors, tool: str, python: str, path: str) -> Spent:
-    """One load by another tool, in a process of its own."""
+    """One load by another tool, in a process and a folder of its own: it may write logs there."""
     user, password = (server.secrets[name].reveal() for name in ("user", "password"))
     host, _, port = server.endpoint.removeprefix("postgresql://").partition("/")[0].partition(":")
     sent = io.BytesIO()
     np.save(sent, vectors)
-    done = subprocess.run(
-        [
-            python, Path(__file__).with_name("ingest_peer.py"), tool,
-            f"host={host}", f"port={port}", f"user={user}",
-        ],
-        input=sent.getvalue(),
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PGPASSWORD": password, "PYTHONPATH": path},
-    )  # fmt: skip
+    script = Path(__file__).resolve().with_name("ingest_peer.py")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [python, script, tool, f"host={host}", f"port={port}", f"user={user}"],
+            input=sent.getvalue(),
+            capture_output=True,
+            check=False,
+            cwd=folder,
+            env={**os.environ, "PGPASSWORD": password, "PYTHONPATH": path},
+        )
     if done.returncode:
         raise SystemExit(f"{tool}: {done.stderr.decode()[-2_000:]}")
     found: Spent = json.loads(done.stdout.splitlines()[-1])
@@ -133,4 +134,4 @@ async def main(python: str, checkout: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2]))
+    asyncio.run(main(*(str(Path(word).absolute()) for word in sys.argv[1:3])))
