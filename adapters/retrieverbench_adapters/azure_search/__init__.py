@@ -204,7 +204,7 @@ class AzureSearch:
             properties=properties_of(self._settings, self._options),
             fidelity=answer.fidelity,
             unchecked=tuple(unchecked),
-            weaknesses=tuple(weaknesses_of(self._options, settings, answer)),
+            weaknesses=tuple(weaknesses_of(self._settings, self._options, settings, answer)),
         )
 
     async def close(self) -> None:

@@ -29,13 +29,18 @@ def settings_shown(
     different = len({str(one["definition_sha256"]) for one in read})
     return {
         **(read[0] if read else {}),
-        **({} if settings.layout == "filter" else {"indexes": len(read)}),
         **({"different_definitions": different} if different > 1 else {}),
         **{f"search.{name}": value for name, value in asdict(options.search).items()},
+        **_own_indexes(settings, len(read)),
         "azure_core": version("azure-core"),
         "credential": _credential(settings, options, known=bool(definitions)),
         "enforced_by": "caller filter" if settings.layout == "filter" else "storage boundary",
     }
+
+
+def _own_indexes(settings: Settings, count: int) -> dict[str, object]:
+    """An index per tenant: how many there are; no tenant's condition is sent."""
+    return {} if settings.layout == "filter" else {"indexes": count, "search.tenant_filter": None}
 
 
 def _credential(settings: Settings, options: Options, *, known: bool) -> str:
@@ -55,7 +60,9 @@ def properties_of(settings: Settings, options: Options) -> frozenset[str]:
     return frozenset(found)
 
 
-def weaknesses_of(options: Options, shown: Mapping[str, object], answer: Answer) -> list[str]:
+def weaknesses_of(
+    settings: Settings, options: Options, shown: Mapping[str, object], answer: Answer
+) -> list[str]:
     """What makes isolation or figures worth less than the layout promises.
 
     `answer` is one of the service's: its headers say whether it is a stand-in.
@@ -73,7 +80,7 @@ def weaknesses_of(options: Options, shown: Mapping[str, object], answer: Answer)
             "searches are made with an admin key, which may read and write "
             "every index of the service; an application should search with a query key"
         )
-    if options.search.vector_filter_mode != "preFilter":
+    if settings.layout == "filter" and options.search.vector_filter_mode != "preFilter":
         found.append(
             f"vector_filter_mode is {options.search.vector_filter_mode}: the tenant's condition "
             "comes after the k nearest chunks of all tenants are chosen; use preFilter"

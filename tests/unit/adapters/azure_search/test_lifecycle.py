@@ -27,7 +27,7 @@ from retrieverbench.errors import (
     Rejected,
     TimedOut,
 )
-from retrieverbench.model import MODES, TenantId
+from retrieverbench.model import MODES, Layout, TenantId
 from retrieverbench_adapters.azure_search import AzureSearch
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def test_describe_reads_back(loaded: AzureSearch) -> None:
         "analyzer": "en.lucene",
         "semantic.configurations": "",
         "search.scoring_statistics": "global",
-        "search.tenant_filter": "eq",
+        "search.tenant_filter": "eq" if shared else None,
         "documents": 80,
         "credential": "admin key" if shared else "token",
         "enforced_by": "caller filter" if shared else "storage boundary",
@@ -61,6 +61,19 @@ async def test_describe_reads_back(loaded: AzureSearch) -> None:
     assert described.unchecked == ()
     json.dumps(described.settings)
     assert await loaded.describe() == described
+
+
+@pytest.mark.parametrize(("layout", "weak"), [("filter", True), ("index", False)])
+async def test_a_filter_after_the_search_is_a_weakness_where_tenants_share(
+    layout: Layout, weak: bool
+) -> None:
+    options = {"search": {"vector_filter_mode": "postFilter"}}
+    async with stand_in() as served:
+        given = settings(served.endpoint, layout=layout, options=options)
+        async with opened(given) as adapter:
+            found = (await adapter.describe()).weaknesses
+    assert any("vector_filter_mode is postFilter" in line for line in found) == weak
+    assert any("say nothing about the service" in line for line in found)
 
 
 async def test_a_second_put_replaces(reached: Settings) -> None:
