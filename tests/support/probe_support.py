@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import anyio.lowlevel
 
@@ -29,6 +29,7 @@ from retrieverbench.model import (
     Chunk,
     Hit,
     Layout,
+    Mode,
     ProbeResult,
     Query,
     Response,
@@ -51,6 +52,10 @@ class Toy:
         self.log = log
         self.chunks: dict[str, Chunk] = {}
         self.owners: dict[str, TenantId] = {}
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Self:
+        raise NotImplementedError("made by its constructor")
 
     def check(self, tenant: TenantId) -> None:
         value: object = tenant.value
@@ -145,8 +150,9 @@ async def audit(
     pattern: str = DEFAULT_TENANT_PATTERN,
     capabilities: frozenset[str] | None = None,
     layout: Layout = "filter",
+    modes: Sequence[Mode] = MODES,
 ) -> list[ProbeResult]:
-    """The results of these probes (of all without ids), in every mode and arm."""
+    """The results of these probes (of all without ids), in these modes and every arm."""
     log = RequestLog()
 
     @asynccontextmanager
@@ -176,7 +182,7 @@ async def audit(
             pattern=pattern,
         )
         probes = [probe for probe in CATALOG if not ids or probe.id in ids]
-        await audit_target(blank, AuditPlan(probes, MODES, ARMS), results)
+        await audit_target(blank, AuditPlan(probes, modes, ARMS), results)
     return results
 
 

@@ -178,7 +178,7 @@ class Memory:
 
 
 def _check_tenant(tenant: object) -> None:
-    if not isinstance(tenant, TenantId):
+    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"memory: tenant: {tenant!r:.80} is not a checked tenant")
 
 

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.probes import magnets, requests, starvation
+from retrieverbench.leaks.probes import (
+    filters,
+    magnets,
+    names,
+    owners,
+    requests,
+    starvation,
+    state,
+    telling,
+    words,
+)
+
+_FAMILIES = (
+    filters.PROBES,
+    magnets.PROBES,
+    names.PROBES,
+    owners.PROBES,
+    requests.PROBES,
+    starvation.PROBES,
+    state.PROBES,
+    telling.PROBES,
+    words.PROBES,
+)
 
 CATALOG: tuple[Probe, ...] = tuple(
-    sorted(
-        (
-            *magnets.PROBES,
-            *requests.PROBES,
-            *starvation.PROBES,
-        ),
-        key=lambda probe: probe.id,
-    )
+    sorted((probe for family in _FAMILIES for probe in family), key=lambda probe: probe.id)
 )

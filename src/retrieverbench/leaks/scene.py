@@ -235,7 +235,8 @@ class Scene:
             uids = raised.uids if isinstance(raised, BadAnswer) else ()
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
-        self._judge(query, uids, [answer, str(error) if error else "", responses])
+        told = [answer, str(error) if error else "", responses]
+        self.judge(query.tenant, uids, told, asked=query.text)
         return Seen(
             uids=tuple(hit.uid for hit in hits),
             scores=tuple(hit.score for hit in hits),
@@ -254,15 +255,17 @@ class Scene:
         self.sent += len(requests)
         return tuple(requests), responses
 
-    def _judge(self, query: Query, uids: Sequence[str], told: Sequence[object]) -> None:
-        """Foreign uids by the ledger; foreign tokens wherever they stand."""
+    def judge(
+        self, tenant: TenantId, uids: Sequence[str], told: Sequence[object], *, asked: str = ""
+    ) -> None:
+        """Foreign uids by the ledger; foreign tokens wherever they stand, if not in `asked`."""
         ledger = self._ledger()
-        shown = shown_tenant(query.tenant)
+        shown = shown_tenant(tenant)
         self.findings += [
             replace(finding, tenant=shown)
             for finding in foreign_hits(
                 uids,
-                query.tenant,
+                tenant,
                 ledger,
                 target=self.target,
                 case_id=self.probe,
@@ -271,14 +274,14 @@ class Scene:
         ]
         known = {finding.uid for finding in self.findings}
         words = plain_words(" ".join(text for part in told for text in strings_in(part)))
-        asked = plain_words(query.text)
+        own_words = plain_words(asked)
         self.findings += [
             LeakFinding(self.target, self.probe, shown, chunk.uid, 0, owner.value, "audit")
             for owner, chunk in self.world.canaries.items()
-            if owner != query.tenant
+            if owner != tenant
             and chunk.uid not in known
             and self.world.tokens[owner] in words
-            and self.world.tokens[owner] not in asked
+            and self.world.tokens[owner] not in own_words
         ]
 
     def _ledger(self) -> Mapping[str, TenantId]:

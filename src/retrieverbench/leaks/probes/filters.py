@@ -1,0 +1,123 @@
+"""A user's conditions beside the tenant's (P05, P06, P15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrieverbench.errors import Rejected
+from retrieverbench.leaks.hostile import KEYS
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import only_word
+from retrieverbench.model import Chunk, TenantId, Value
+
+ALL = 50
+"""More than a tenant owns."""
+
+
+async def both_conditions(scene: Scene) -> None:
+    """The user's conditions and the tenant's together, as brute force says."""
+    for number, tenant in enumerate(scene.world.tenants):
+        other = (number + 1) % len(scene.world.tenants)
+        conditions: list[Mapping[str, Value]] = [
+            {},
+            {"shelf": "shelf1"},
+            {"shelf": "shelf1", "level": 1},
+            {"level": 2, "shelf": "shelf0"},
+            {"mark": only_word(number)},
+            {"mark": only_word(other)},
+            {"mark": only_word(other), "shelf": "shelf1"},
+        ]
+        for where in conditions:
+            await _brute_force(scene, tenant, number, where)
+
+
+async def _brute_force(
+    scene: Scene, tenant: TenantId, number: int, where: Mapping[str, Value]
+) -> None:
+    own = scene.world.chunks[tenant]
+    seen = await scene.ask(tenant.value, only_word(number), own[0].vector, k=ALL, where=where)
+    passing = [c for c in own if all(c.metadata.get(key) == where[key] for key in where)]
+    if scene.mode == "lexical":
+        passing = [c for c in passing if only_word(number) in c.text.split()]
+    shown = ", ".join(f"{key} = {value}" for key, value in where.items()) or "no condition"
+    scene.expect(seen.error is None, f"{tenant.value!r} with {shown} got an error: {seen.error}")
+    scene.expect(
+        set(seen.uids) == _uids(passing),
+        f"{tenant.value!r} with {shown} got {len(seen.uids)} chunks, of which "
+        f"{len(_uids(passing) & set(seen.uids))} are among the {len(passing)} that pass both",
+    )
+    if passing and not where:
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition")
+
+
+def _uids(chunks: list[Chunk]) -> set[str]:
+    return {chunk.uid for chunk in chunks}
+
+
+async def callers_own_tenant(scene: Scene) -> None:
+    """The caller names a tenant in its own conditions: it may narrow, never replace."""
+    tenants = scene.world.tenants
+    asker, other = tenants[0], tenants[1]
+    word, vector = only_word(0), scene.world.chunks[asker][0].vector
+    own = await scene.ask(asker.value, word, vector, k=ALL)
+    scene.control(bool(own.uids), f"{asker.value!r} finds chunks without a condition")
+    for field in ("tenant", "tenant_id", "owner"):
+        for named in (other, asker):
+            seen = await scene.ask(
+                asker.value, f"{word} {only_word(1)}", vector, k=ALL, where={field: named.value}
+            )
+            scene.expect(
+                named == asker or not seen.uids,
+                f"{asker.value!r} with {field} = {named.value!r} got {len(seen.uids)} chunks, "
+                "none of which has that value",
+            )
+
+
+async def hostile_keys(scene: Scene) -> None:
+    """Keys of conditions in the syntax of query languages: refused, or no chunk has them."""
+    asker = scene.world.tenants[0]
+    word, vector = only_word(0), scene.world.chunks[asker][0].vector
+    for key in KEYS:
+        seen = await scene.ask(asker.value, word, vector, k=ALL, where={key: "x"})
+        scene.expect(not seen.uids, f"the key {key!r}, which no chunk has, got {len(seen.uids)}")
+        turned_away = isinstance(seen.error, Rejected) and not seen.requests
+        scene.expect(
+            seen.error is None or turned_away, f"the key {key!r} got an error: {seen.error!s:.200}"
+        )
+    known = await scene.ask(asker.value, word, vector, k=ALL, where={"shelf": "shelf1"})
+    scene.control(bool(known.uids), "a key that chunks have finds them")
+
+
+_WHERE = frozenset({"where"})
+_OUTSIDE = "put the tenant condition outside and join both by AND, each in parentheses"
+
+PROBES = (
+    Probe(
+        "P05",
+        "user condition and tenant condition",
+        "leak",
+        "critical",
+        f"A user's condition replaces or widens the tenant's, or is lost; {_OUTSIDE}.",
+        both_conditions,
+        needs=_WHERE,
+    ),
+    Probe(
+        "P06",
+        "the caller names a tenant",
+        "leak",
+        "critical",
+        f"A caller's own condition on the tenant wins over the checked one; {_OUTSIDE}.",
+        callers_own_tenant,
+        needs=_WHERE,
+    ),
+    Probe(
+        "P15",
+        "hostile keys of conditions",
+        "leak",
+        "critical",
+        "A key of a user's condition was read as syntax: bind keys, or refuse unknown ones.",
+        hostile_keys,
+        needs=_WHERE,
+    ),
+)

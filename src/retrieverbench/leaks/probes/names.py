@@ -1,0 +1,168 @@
+"""Tenants whose names are hard to keep apart, or read as something else than a name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from retrieverbench.leaks import hostile
+from retrieverbench.leaks.named import EACH, ORDINARY, TEXT, open_named
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probes.requests import expect_nothing
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.unguarded import unchecked_tenant
+
+NAMES = (
+    *hostile.SYNTAX, *hostile.CONTROLS, *hostile.PREFIXES, *hostile.ANALYSED, *hostile.FOLDED,
+    *hostile.UNICODE, *hostile.TYPED,
+)  # fmt: skip
+MORE_THAN_OWN = 10 * EACH
+
+
+async def hostile_names(scene: Scene) -> None:
+    """Names that nobody bears, asked in the words of chunks that others own."""
+    owner = scene.world.tenants[0]
+    chunk = scene.world.chunks[owner][0]
+    for name in (*hostile.SYNTAX, *hostile.CONTROLS, *hostile.LONG[-2:]):
+        seen = await scene.ask(name, chunk.text, chunk.vector)
+        scene.expect(not seen.uids, f"the tenant {name!r:.60} got {len(seen.uids)} chunks")
+        scene.expect(
+            seen.error is None, f"the tenant {name!r:.60} got an error: {seen.error!s:.200}"
+        )
+    own = await scene.ask(owner.value, chunk.text, chunk.vector)
+    scene.control(chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question")
+
+
+def exactly(
+    *names: str, place: Sequence[str] = NAMES, called: str = "names"
+) -> Callable[[Scene], Awaitable[None]]:
+    """Each of these tenants finds its own chunks, all of them and no other."""
+
+    async def ask(scene: Scene) -> None:
+        opened = partial(open_named, scene, place)
+        async with scene.shared(called, opened) as there:
+            vector = there.world.chunks[there.world.tenants[0]][0].vector
+            found = 0
+            for name in dict.fromkeys([*ORDINARY, *names]):
+                seen = await there.ask(name, TEXT, vector, k=MORE_THAN_OWN)
+                shown = f"the tenant {name!r:.60}"
+                tenant = unchecked_tenant(name)
+                own = {chunk.uid for chunk in there.world.chunks.get(tenant, ())}
+                there.expect(seen.error is None, f"{shown} got an error: {seen.error!s:.200}")
+                if seen.refused and (there.arm == "guarded" or not own):
+                    there.expect(not seen.requests, f"{shown} was refused after a request")
+                    continue
+                there.expect(
+                    set(seen.uids) == own,
+                    f"{shown} got {len(own & set(seen.uids))} of its {len(own)} chunks",
+                )
+                found += set(seen.uids) == own != set()
+            there.control(found > 0, f"{found} tenants find exactly their own chunks")
+
+    return ask
+
+
+async def not_text(scene: Scene) -> None:
+    """Values that are no text are refused; the texts that look like them are exact names."""
+    await exactly(*hostile.TYPED)(scene)
+    async with scene.shared("names", partial(open_named, scene, NAMES)) as there:
+        vector = there.world.chunks[there.world.tenants[0]][0].vector
+        for value in hostile.NOT_TEXT:
+            seen = await there.ask(value, TEXT, vector)
+            expect_nothing(there, seen, f"the tenant {value!r} ({type(value).__name__})")
+
+
+async def counted_apart(scene: Scene) -> None:
+    """By the backend's own count of its tenant field every name is a tenant of its own."""
+    async with scene.shared("names", partial(open_named, scene, NAMES)) as there:
+        told = (await there.call("describe", there.adapter.describe)).chunks
+        there.control(bool(told), f"the backend counts {len(told)} tenants")
+        expected = {t.value: len(chunks) for t, chunks in there.world.chunks.items()}
+        for name in expected if told else ():
+            there.expect(
+                told.get(name) == expected[name],
+                f"the backend counts {told.get(name, 0)} chunks of {name!r}, "
+                f"of which {expected[name]} were loaded",
+            )
+
+
+_EXACT = "match the tenant as one unchanged text: a keyword field without normalizer, text = text"
+
+PROBES = (
+    Probe(
+        "P12",
+        "hostile names",
+        "leak",
+        "critical",
+        "A name was read as syntax: bind it as a parameter or escape it; write it in one place.",
+        hostile_names,
+    ),
+    Probe(
+        "P13",
+        "hostile names as tenants",
+        "leak",
+        "high",
+        "A tenant of such a name does not find exactly its own chunks: store and ask for the "
+        "name unchanged, or refuse it at both.",
+        exactly(*hostile.SYNTAX, *hostile.CONTROLS),
+    ),
+    Probe(
+        "P16",
+        "prefixes and wildcards",
+        "leak",
+        "critical",
+        f"Names that begin alike or differ in one sign are mixed up; {_EXACT}.",
+        exactly(*hostile.PREFIXES),
+    ),
+    Probe(
+        "P17",
+        "names that analyzers cut",
+        "leak",
+        "critical",
+        f"The tenant field is analysed, so that a word of a name is enough; {_EXACT}.",
+        exactly(*hostile.ANALYSED),
+    ),
+    Probe(
+        "P18",
+        "case and blanks",
+        "leak",
+        "critical",
+        f"Names that differ in case or blanks are one; {_EXACT}.",
+        exactly(*hostile.FOLDED),
+    ),
+    Probe(
+        "P19",
+        "Unicode look-alikes",
+        "leak",
+        "critical",
+        f"Names are normalised, so that two tenants become one; {_EXACT}.",
+        exactly(*hostile.UNICODE),
+    ),
+    Probe(
+        "P20",
+        "types",
+        "leak",
+        "critical",
+        "A number, list or other value passes for a tenant, or texts are read as numbers: "
+        "take texts only, compare them as texts.",
+        not_text,
+    ),
+    Probe(
+        "P41",
+        "long names",
+        "leak",
+        "critical",
+        "Names that are equal in their first characters become one: hash what a limit would cut.",
+        exactly(*hostile.LONG, place=hostile.LONG, called="long names"),
+    ),
+    Probe(
+        "P44",
+        "the tenant field counts every name apart",
+        "fail-open",
+        "high",
+        f"The tenant field does not keep names apart; {_EXACT}.",
+        counted_apart,
+        modes=(),
+        arms=("below the guard",),
+    ),
+)

@@ -1,0 +1,125 @@
+"""Chunks without one clear owner: lists of tenants, orphans, equal ids (P23, P24, P25)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from random import Random
+
+from retrieverbench.adapter import Adapter, Deletes
+from retrieverbench.errors import AdapterError
+from retrieverbench.leaks.named import put, settle
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probes.requests import expect_nothing
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.unguarded import unchecked_tenant
+from retrieverbench.leaks.world import World, make_world, unit_vector
+from retrieverbench.model import Chunk, TenantId
+
+TWO = (TenantId("acme"), TenantId("globex"))
+ALL = 50
+"""More than a tenant owns."""
+ORPHANS: Sequence[object] = (None, "", ["acme", "globex"], 7)
+ORPHAN_TEXT = "orphan line that nobody owns"
+
+
+async def lists_of_tenants(scene: Scene) -> None:
+    """An empty list of tenants, one of None, one of several."""
+    asker = scene.world.tenants[0]
+    chunk = scene.world.chunks[asker][0]
+    own = await scene.ask(asker.value, chunk.text, chunk.vector)
+    scene.control(chunk.uid in own.uids, f"{asker.value!r} finds its chunk by the same question")
+    for value in ([], [None], (), set(), [""], [t.value for t in scene.world.tenants]):
+        seen = await scene.ask(value, chunk.text, chunk.vector)
+        expect_nothing(scene, seen, f"the tenant {value!r}")
+
+
+async def orphans(scene: Scene) -> None:
+    """Chunks without an owner are refused at the load, and found by nobody."""
+    refused: dict[str, bool] = {}
+
+    async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
+        world = make_world(TWO, seed=24, own=3)
+        adapter = await stack.enter_async_context(scene.open(world.all_chunks()))
+        for number, owner in enumerate(ORPHANS):
+            chunk = Chunk(
+                f"orphan{number}",
+                unchecked_tenant(owner),
+                ORPHAN_TEXT,
+                vector=unit_vector(Random(number)),
+            )
+            refused[repr(owner)] = not await put(scene, adapter, [chunk])
+        await settle(scene, adapter)
+        return adapter, world
+
+    async with scene.shared("orphans", make) as there:
+        for owner, was_refused in refused.items():
+            there.expect(was_refused, f"a chunk whose owner is {owner} was loaded")
+        for tenant in TWO:
+            own = there.world.chunks[tenant][0]
+            seen = await there.ask(tenant.value, f"{ORPHAN_TEXT} {own.text}", own.vector, k=ALL)
+            there.control(own.uid in seen.uids, f"{tenant.value!r} finds its own chunk")
+            await there.ask(tenant.value, ORPHAN_TEXT, unit_vector(Random(0)), k=ALL)
+
+
+async def equal_ids(scene: Scene) -> None:
+    """Tenants use the same ids; one deletes its own, and tries to delete another's."""
+    mine, other = TWO
+
+    async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
+        world = make_world(TWO, seed=25, own=3)
+        adapter = await stack.enter_async_context(scene.open(world.all_chunks()))
+        if not isinstance(adapter, Deletes):
+            raise AdapterError("the adapter claims 'delete' and lacks it")
+        uids = [world.chunks[mine][0].uid, world.chunks[other][1].uid]
+        await scene.call("delete", partial(adapter.delete, mine, uids))
+        await settle(scene, adapter)
+        return adapter, world
+
+    async with scene.shared("equal ids", make) as there:
+        deleted, kept = there.world.chunks[mine][0], there.world.chunks[other][0]
+        there.moved[deleted.uid] = None
+        assert deleted.id == kept.id
+        for chunk in (kept, there.world.chunks[other][1], there.world.chunks[mine][1]):
+            seen = await there.ask(chunk.tenant.value, chunk.text, chunk.vector, k=ALL)
+            found = chunk.uid in seen.uids
+            there.expect(found, f"{chunk.uid!r} is gone: a delete reached more than its own")
+            there.control(bool(seen.uids), f"{chunk.tenant.value!r} finds chunks")
+        seen = await there.ask(mine.value, deleted.text, deleted.vector, k=ALL)
+        there.control(bool(seen.uids), f"{mine.value!r} finds its other chunks")
+
+
+PROBES = (
+    Probe(
+        "P23",
+        "lists of tenants",
+        "fail-open",
+        "critical",
+        "A list passes for a tenant: refuse it; an empty set of tenants matches nothing.",
+        lists_of_tenants,
+    ),
+    Probe(
+        "P24",
+        "chunks without an owner",
+        "leak",
+        "critical",
+        "Chunks without one owner are loaded or found: refuse them at the load, and never search "
+        "by excluding others.",
+        orphans,
+        arms=("below the guard",),
+        writes=True,
+    ),
+    Probe(
+        "P25",
+        "equal ids in two tenants",
+        "leak",
+        "critical",
+        "Ids of two tenants fall together: make keys of tenant and id, and delete under the "
+        "tenant's condition.",
+        equal_ids,
+        arms=("guarded",),
+        needs=frozenset({"delete"}),
+        writes=True,
+    ),
+)

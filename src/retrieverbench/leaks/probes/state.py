@@ -1,0 +1,149 @@
+"""What one question leaves behind for the next (P31, P32, P33, P35)."""
+
+from __future__ import annotations
+
+import anyio
+
+from retrieverbench.leaks.hostile import MISSING
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probes.requests import expect_nothing
+from retrieverbench.leaks.scene import Scene, Seen
+from retrieverbench.leaks.world import only_word
+from retrieverbench.model import Chunk, TenantId
+from retrieverbench.run import Abandoned
+
+ALL = 50
+"""More than a tenant owns: whole answers are compared as sets, so that no tie matters."""
+WIDTH, ROUNDS = 8, 25
+DELAYS = (0.0, 0.0005, 0.001, 0.002, 0.005)
+"""Seconds after which a call is cancelled: before it began, in flight, after it ended."""
+
+
+async def interleaved(scene: Scene) -> None:
+    """Several tenants ask at once, on one adapter object."""
+    tenants = scene.world.tenants
+    alone = {tenant: await _whole(scene, tenant) for tenant in tenants}
+    for tenant, seen in alone.items():
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks when it asks alone")
+    left = [tenant for _ in range(ROUNDS) for tenant in tenants]
+    stopped: list[Abandoned] = []
+
+    async def work() -> None:
+        while left and not stopped:
+            tenant = left.pop()
+            try:
+                seen = await _whole(together, tenant)
+            except Abandoned as error:
+                stopped.append(error)
+                return
+            _expect_same(together, tenant, seen, alone[tenant], "among other questions")
+
+    with scene.unrecorded() as together:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(WIDTH):
+                tasks.start_soon(work)
+    if stopped:
+        raise stopped[0]
+
+
+async def sticky(scene: Scene) -> None:
+    """Questions without a tenant between those of two tenants."""
+    first, second = scene.world.tenants[:2]
+    expected = {tenant: await _whole(scene, tenant) for tenant in (first, second)}
+    chunk = scene.world.chunks[first][0]
+    for name in MISSING:
+        for tenant in (first, second):
+            seen = await _whole(scene, tenant)
+            scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks")
+            _expect_same(scene, tenant, seen, expected[tenant], f"before the tenant {name!r}")
+            nobody = await scene.ask(name, chunk.text, chunk.vector)
+            expect_nothing(scene, nobody, f"the tenant {name!r} after {tenant.value!r}")
+
+
+async def cancelled(scene: Scene) -> None:
+    """A call of one tenant is cancelled at some moment; then another tenant asks."""
+    first, second = scene.world.tenants[:2]
+    expected = await _whole(scene, second)
+    scene.control(bool(expected.uids), f"{second.value!r} finds chunks")
+    for delay in DELAYS:
+        with scene.unrecorded() as unrecorded, anyio.move_on_after(delay):
+            await _whole(unrecorded, first)
+        seen = await _whole(scene, second)
+        _expect_same(scene, second, seen, expected, "after a cancelled question of another")
+
+
+async def cached(scene: Scene) -> None:
+    """The same words asked by one tenant, another, the first again, an unknown one, nobody."""
+    first, second = scene.world.tenants[:2]
+    twin = next(c for c in scene.world.chunks[first] if c.id.startswith("twin"))
+    own = {tenant: await _asked(scene, tenant, twin) for tenant in (first, second)}
+    for tenant, seen in own.items():
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks by the question")
+    again = await _asked(scene, first, twin)
+    _expect_same(scene, first, again, own[first], "when it asks again")
+    unknown = await scene.ask("nobody-of-this-name", twin.text, twin.vector, k=ALL)
+    scene.expect(not unknown.uids, f"an unknown tenant got {len(unknown.uids)} chunks")
+    nobody = await scene.ask(None, twin.text, twin.vector, k=ALL)
+    expect_nothing(scene, nobody, "the tenant None")
+
+
+async def _whole(scene: Scene, tenant: TenantId) -> Seen:
+    """Everything that a tenant owns, or all that holds its word."""
+    number = scene.world.tenants.index(tenant)
+    vector = scene.world.chunks[tenant][0].vector
+    return await scene.ask(tenant.value, only_word(number), vector, k=ALL)
+
+
+async def _asked(scene: Scene, tenant: TenantId, twin: Chunk) -> Seen:
+    return await scene.ask(tenant.value, twin.text, twin.vector, k=ALL)
+
+
+def _expect_same(scene: Scene, tenant: TenantId, seen: Seen, alone: Seen, when: str) -> None:
+    scene.expect(seen.error is None, f"{tenant.value!r} got an error {when}: {seen.error!s:.200}")
+    differing = len(set(seen.uids) ^ set(alone.uids))
+    scene.expect(
+        seen.error is not None or not differing,
+        f"{tenant.value!r} got an answer that differs in {differing} chunks {when}",
+    )
+
+
+PROBES = (
+    Probe(
+        "P31",
+        "questions at once",
+        "leak",
+        "critical",
+        "Answers mix when several tenants ask at once: keep no tenant in an object, a thread or "
+        "a connection that others use.",
+        interleaved,
+        arms=("guarded",),
+    ),
+    Probe(
+        "P32",
+        "what a connection keeps",
+        "leak",
+        "critical",
+        "A question without a tenant is answered as the one before it: set the tenant inside "
+        "the same transaction as the question.",
+        sticky,
+    ),
+    Probe(
+        "P33",
+        "cancelled questions",
+        "leak",
+        "high",
+        "A cancelled question spoils the next one: close its transaction before the connection "
+        "is used again.",
+        cancelled,
+        arms=("guarded",),
+    ),
+    Probe(
+        "P35",
+        "caches",
+        "leak",
+        "critical",
+        "An answer is kept for the words alone: a cache's key must hold the tenant, mode, k, "
+        "conditions and words.",
+        cached,
+    ),
+)

@@ -1,0 +1,141 @@
+"""What is told beside the hits: totals, chunks by id, errors (P27, P39, P40)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from retrieverbench.adapter import ReadsById
+from retrieverbench.errors import AdapterError, BackendError
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import only_word
+from retrieverbench.model import Hit, TenantId, make_uid
+from retrieverbench.run import Abandoned
+
+TOTAL = frozenset({"total"})
+_INSIDES = re.compile(
+    r"\b(?:select\s.+\sfrom|insert\s+into|update\s+\w+\s+set)\b|traceback \(most recent",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Text of a statement, or a trace. Adapters name the address that they were given."""
+
+
+async def totals(scene: Scene) -> None:
+    """A total counts the asker's own chunks only."""
+    tenants = scene.world.tenants
+    for number, tenant in enumerate(tenants):
+        own = len(scene.world.chunks[tenant])
+        vector = scene.world.chunks[tenant][0].vector
+        for asked in (number, (number + 1) % len(tenants)):
+            seen = await scene.ask(tenant.value, only_word(asked), vector, want=TOTAL)
+            who = f"{tenant.value!r}, which owns {own} chunks,"
+            scene.expect(seen.error is None, f"{who} got an error: {seen.error!s:.200}")
+            if seen.error is not None:
+                continue
+            scene.expect(seen.total is not None, f"{who} asked for a total and got none")
+            total = seen.total or 0
+            scene.expect(total <= own, f"{who} was told a total of {total}")
+            if asked == number:
+                scene.control(total > 0, f"{who} is told a total above 0 for its own word")
+            elif scene.mode == "lexical":
+                scene.expect(
+                    not total, f"{who} was told that {total} hold a word that only others use"
+                )
+
+
+async def by_id(scene: Scene) -> None:
+    """A foreign id is answered exactly as one that does not exist."""
+    asker, other = scene.world.tenants[:2]
+    own, foreign = scene.world.chunks[asker][0].uid, scene.world.canaries[other].uid
+    absent = make_uid(other, "nothing-of-this-id")
+    scene.control(await _got(scene, asker, [own]) == [own], f"{asker.value!r} reads its own chunk")
+    for uids in ([foreign], [absent], [own, foreign], [foreign, own, absent], []):
+        found = await _got(scene, asker, uids)
+        wanted = [uid for uid in uids if uid == own]
+        scene.expect(
+            found == wanted, f"{asker.value!r} read {len(uids)} ids and got {found!s:.200}"
+        )
+    for name in ("nobody-of-this-name", other.value.upper()):
+        found = await _got(scene, scene.tenant(name), [own, foreign])
+        scene.expect(found == [], f"an unknown tenant read chunks by id: {found!s:.200}")
+
+
+async def _got(scene: Scene, tenant: TenantId, uids: Sequence[str]) -> list[str] | str:
+    """The uids that come back, or the error's text; foreign ones and tokens are findings."""
+    if not isinstance(scene.adapter, ReadsById):
+        raise AdapterError("the adapter claims 'get' and lacks it")
+    try:
+        hits: list[Hit] = await scene.call("get", partial(scene.adapter.get, tenant, uids))
+    except Abandoned:
+        raise
+    except BackendError as error:
+        return str(error)
+    found = [hit.uid for hit in hits]
+    scene.judge(tenant, found, list(hits))
+    return found
+
+
+async def errors(scene: Scene) -> None:
+    """What is refused, and what finds nothing, says nothing of others or of the inside."""
+    asker = scene.world.tenants[0]
+    chunk = scene.world.chunks[asker][0]
+    own = await scene.ask(asker.value, chunk.text, chunk.vector)
+    scene.control(bool(own.uids), f"{asker.value!r} finds chunks")
+    if "where" in scene.capabilities:
+        foreign, absent = [
+            await scene.ask(asker.value, chunk.text, chunk.vector, where={"mark": mark})
+            for mark in (only_word(1), "onlynobody")
+        ]
+        scene.expect(
+            (foreign.uids, foreign.total, _text(foreign.error))
+            == (absent.uids, absent.total, _text(absent.error)),
+            "a value that only others' chunks have is answered otherwise than one that none has",
+        )
+    if scene.mode != "lexical" and chunk.vector is not None:
+        seen = await scene.ask(asker.value, chunk.text, chunk.vector[:-1])
+        text = _text(seen.error)
+        scene.expect(
+            _INSIDES.search(text) is None, f"an error shows a statement or trace: {text:.200}"
+        )
+        named = [t.value for t in scene.world.tenants if t != asker and t.value in text]
+        scene.expect(not named, f"an error of {asker.value!r} names {', '.join(named)}")
+        scene.facts["error"] = "none" if seen.error is None else type(seen.error).__name__
+
+
+def _text(error: BackendError | None) -> str:
+    return "" if error is None else str(error)
+
+
+PROBES = (
+    Probe(
+        "P27",
+        "chunks by id",
+        "leak",
+        "critical",
+        "A foreign id is read, or told from one that does not exist: read by id under the "
+        "tenant's condition.",
+        by_id,
+        needs=frozenset({"get"}),
+        modes=(),
+    ),
+    Probe(
+        "P39",
+        "totals",
+        "side channel",
+        "medium",
+        "A total counts others' chunks: count under the condition that is searched under.",
+        totals,
+        needs=frozenset({"total"}),
+    ),
+    Probe(
+        "P40",
+        "errors",
+        "side channel",
+        "medium",
+        "An error, or an empty answer, tells something of others' chunks or of the inside: "
+        "answer foreign and absent alike, and keep statements out of messages.",
+        errors,
+    ),
+)

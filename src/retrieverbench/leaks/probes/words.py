@@ -1,0 +1,65 @@
+"""Words of a question: few matches, and texts in the syntax of query languages (P11, P14)."""
+
+from __future__ import annotations
+
+from retrieverbench.leaks.hostile import QUESTIONS
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import COMMON, only_word
+
+ALL = 50
+"""More than a tenant owns."""
+
+
+async def few_matches(scene: Scene) -> None:
+    """More results are asked for than match: the rest must stay empty."""
+    for tenant in scene.world.tenants:
+        own = scene.world.chunks[tenant]
+        holders = {word: {c.uid for c in own if word in c.text.split()} for word in COMMON}
+        word = min((w for w in COMMON if holders[w]), key=lambda w: len(holders[w]))
+        seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL)
+        scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches")
+        if scene.mode == "lexical":
+            extra = len(set(seen.uids) - holders[word])
+            scene.expect(not extra, f"{tenant.value!r} got {extra} chunks without the word")
+        scene.expect(
+            len(seen.uids) <= len(own),
+            f"{tenant.value!r} got {len(seen.uids)} of {len(own)} chunks",
+        )
+
+
+async def hostile_questions(scene: Scene) -> None:
+    """Questions in the syntax of query languages are words, and no chunk holds them."""
+    asker = scene.world.tenants[0]
+    vector = scene.world.chunks[asker][0].vector
+    for text in QUESTIONS:
+        seen = await scene.ask(asker.value, text, vector)
+        scene.expect(seen.error is None, f"the question {text!r} got an error: {seen.error!s:.200}")
+        if scene.mode == "lexical":
+            scene.expect(
+                not seen.uids, f"the question {text!r} found {len(seen.uids)} chunks without a word"
+            )
+        beside = await scene.ask(asker.value, f"{text} {only_word(0)}", vector)
+        scene.control(bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks")
+
+
+PROBES = (
+    Probe(
+        "P11",
+        "results that do not match",
+        "leak",
+        "critical",
+        "A lexical list is filled up with chunks that do not match: cut it at the last match.",
+        few_matches,
+        modes=("lexical", "hybrid"),
+    ),
+    Probe(
+        "P14",
+        "hostile questions",
+        "leak",
+        "critical",
+        "A question's text reached a query language: send it as words, by `match` or as lexemes.",
+        hostile_questions,
+        modes=("lexical", "hybrid"),
+    ),
+)
