@@ -30,7 +30,8 @@ async def lists_of_tenants(scene: Scene) -> None:
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
     scene.control(chunk.uid in own.uids, f"{asker.value!r} finds its chunk by the same question")
-    for value in ([], [None], (), set(), [""], [t.value for t in scene.world.tenants]):
+    lists: list[object] = [[], [None], (), set(), [""], [t.value for t in scene.world.tenants]]
+    for value in lists:
         seen = await scene.ask(value, chunk.text, chunk.vector)
         expect_nothing(scene, seen, f"the tenant {value!r}")
 

@@ -14,15 +14,17 @@ import pytest
 from probe_support import Toy, audit, memory
 from retrieverbench.adapter import Description
 from retrieverbench.errors import AdapterError, Rejected
-from retrieverbench.leaks import RequestLog
+from retrieverbench.leaks import CATALOG, RequestLog
 from retrieverbench.model import Chunk, Hit, Layout, Query, Response, TenantId
 
 pytestmark = pytest.mark.anyio
+NOT_OF_CROWDS = [probe.id for probe in CATALOG if probe.leak_class != "starvation"]
+"""Those of crowds need thousands of chunks and have a file of their own."""
 
 
-@pytest.mark.parametrize("make", [Toy, memory(), memory("index")], ids=["toy", "memory", "index"])
+@pytest.mark.parametrize("make", [Toy, memory("index")], ids=["toy", "memory"])
 async def test_clean_retrievers_pass_every_probe(make: Callable[[RequestLog], Any]) -> None:
-    results = await audit(make)
+    results = await audit(make, *NOT_OF_CROWDS)
     bad = [r for r in results if r.outcome not in {"pass", "not applicable"}]
     assert not bad, [(r.probe, r.mode, r.arm, r.reason) for r in bad]
     assert all(result.control for result in results if result.outcome == "pass")
@@ -39,7 +41,7 @@ async def test_one_that_finds_nothing_passes_no_probe() -> None:
         async def describe(self) -> Description:
             return replace(await super().describe(), chunks={})
 
-    passed = {r.probe for r in await audit(Silent) if r.outcome == "pass"}
+    passed = {r.probe for r in await audit(Silent, *NOT_OF_CROWDS) if r.outcome == "pass"}
     assert not passed
 
 
@@ -176,7 +178,8 @@ class CutAt255(Toy):
 
 class EmptyListIsAll(Toy):
     def check(self, tenant: TenantId) -> None:
-        if not isinstance(tenant.value, list):
+        value: object = tenant.value
+        if not isinstance(value, list):
             super().check(tenant)
 
     def is_own(self, tenant: TenantId, owner: TenantId) -> bool:
