@@ -24,6 +24,7 @@ from retrieverbench_adapters.qdrant.layouts import Home, home_of
 from retrieverbench_adapters.qdrant.mapping import (
     path_faults,
     payload_faults,
+    strict_faults,
     vector_faults,
 )
 from retrieverbench_adapters.qdrant.options import Search
@@ -71,10 +72,14 @@ async def bind(
         raise InputError(f"{_place(attached)}: no such collection; {nearest(attached.name, names)}")
     information = await server.information(attached.name)
     fields = attached_fields(attached, search.sparse)
-    wrong = [*path_faults(attached), *vector_faults(information, fields, settings, search)]
+    wrong = [
+        *path_faults(attached),
+        *vector_faults(information, fields, settings, search),
+        *strict_faults(information, fields),
+    ]
     if not wrong:
         sample = await _sample(server, attached.name, fields)
-        wrong = list(payload_faults(information, sample, fields))
+        wrong = list(payload_faults(sample, fields))
         if sample is not None:
             fields = replace(fields, numbered=_is_number(sample, fields))
     if wrong:

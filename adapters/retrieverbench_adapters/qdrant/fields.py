@@ -68,6 +68,8 @@ def is_path(field: str) -> bool:
 
 def value_at(payload: Mapping[str, Any], path: str) -> Any:
     """The value at a path; None where there is none."""
+    if path.isidentifier():  # of every hit, in timed runs
+        return payload.get(path)
     found: Any = payload
     for quoted, plain in _PART.findall(path):
         found = found.get(quoted or plain) if isinstance(found, Mapping) else None
@@ -79,7 +81,9 @@ def uid_of(
 ) -> str | None:
     """The chunk's name over all tenants; None when the point holds none."""
     value = identity if fields.uid == POINT_ID else value_at(payload, fields.uid)
-    return str(value) if type(value) in {str, int, uuid.UUID} else None
+    if type(value) is str:
+        return value
+    return str(value) if type(value) in {int, uuid.UUID} else None
 
 
 def label_of(payload: Mapping[str, Any], fields: Fields) -> str | None:

@@ -103,9 +103,7 @@ def _dense_faults(
         )
 
 
-def payload_faults(
-    information: models.CollectionInfo, sample: models.Record | None, fields: Fields
-) -> Iterator[str]:
+def payload_faults(sample: models.Record | None, fields: Fields) -> Iterator[str]:
     """Fields that a point with an owner does not have, or not as text; None: there is none."""
     if sample is None:
         yield f"tenant: no point has a payload field {fields.tenant!r}"
@@ -122,10 +120,9 @@ def payload_faults(
             f"id: point {sample.id} has no text or number in payload field {fields.uid!r}; "
             f"{nearest(fields.uid, payload)}; write {POINT_ID} for the point's own id"
         )
-    yield from _strict_faults(information, fields)
 
 
-def _strict_faults(information: models.CollectionInfo, fields: Fields) -> Iterator[str]:
+def strict_faults(information: models.CollectionInfo, fields: Fields) -> Iterator[str]:
     """What the server's strict mode will answer to every search."""
     strict = information.config.strict_mode_config
     if strict is None or not strict.enabled or strict.unindexed_filtering_retrieve is not False:

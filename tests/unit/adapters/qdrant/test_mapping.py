@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from qdrant_client import models
 
 from qdrant_information_support import information
 from retrieverbench.adapter import Settings
 from retrieverbench.model import MODES
 from retrieverbench_adapters.qdrant.description import general_weaknesses
 from retrieverbench_adapters.qdrant.fields import Fields
-from retrieverbench_adapters.qdrant.mapping import payload_faults, vector_faults, weaknesses
+from retrieverbench_adapters.qdrant.mapping import strict_faults, vector_faults, weaknesses
 from retrieverbench_adapters.qdrant.options import Search
 
 FIELDS = Fields("pk", "owner", ("body",), "dense", "words", {})
-SAMPLE = models.Record(id=1, payload={"pk": "x", "owner": "acme"})
 SETTINGS = Settings(endpoint="x", place="", modes=frozenset(MODES), dimension=64)
 KEYWORD = {"data_type": "keyword", "points": 1, "params": {"type": "keyword", "is_tenant": True}}
 
@@ -50,7 +48,7 @@ def test_idf_of_a_vector_that_has_none() -> None:
 def test_strict_mode_would_refuse_every_search(
     strict: dict[str, Any] | None, indexes: dict[str, Any], refused: bool
 ) -> None:
-    faults = list(payload_faults(information(strict=strict, indexes=indexes), SAMPLE, FIELDS))
+    faults = list(strict_faults(information(strict=strict, indexes=indexes), FIELDS))
     assert [fault[:26] for fault in faults] == ["tenant: strict mode refuses"[:26]] * refused
 
 
