@@ -26,13 +26,11 @@ from retrieverbench.errors import (
     BackendError,
     Code,
     Refused,
-    Rejected,
-    Throttled,
     TimedOut,
     Unavailable,
-    Unsupported,
 )
 from retrieverbench.model import Fidelity, Hit, TenantId
+from retrieverbench.remote import error_for, hide_secrets
 from retrieverbench_adapters.azure_search.fields import Fields, text_in
 
 _FIDELITY_HEADER = "x-retrieverbench-fidelity"
@@ -66,8 +64,7 @@ class Answer:
         self.server_ms = _number(headers.get("elapsed-time"))
         if self.status >= 400 and self.status != self.tolerated:
             text = error_text(self.status, http.text())
-            for secret in self.secrets:
-                text = text.replace(secret, "***")
+            text = hide_secrets(text, self.secrets)
             raise http_error(self.status, text, _number(headers.get("retry-after")))
 
 
@@ -92,16 +89,9 @@ def calling(doing: str, timeout: float) -> Iterator[None]:
 
 def http_error(status: int, text: str, retry_after: float | None) -> BackendError:
     """The error for a status; `text` is the service's own."""
-    message = f"azure_search: {text}"
-    if status in {429, 503}:
-        return Throttled(message, retry_after=retry_after)
-    if status in {401, 403}:
-        return Refused(f"{message}; check the key and its rights")
-    if status == 501:
-        return Unsupported(message)
-    if status >= 500:
-        return Unavailable(message, code=Code.HTTP_5XX)
-    return Rejected(message)
+    return error_for(
+        status, f"azure_search: {text}", retry_after=retry_after, throttling=(429, 503)
+    )
 
 
 def error_text(status: int, body: str) -> str:

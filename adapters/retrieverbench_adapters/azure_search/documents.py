@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from retrieverbench import remote
 from retrieverbench.errors import InputError
 from retrieverbench.model import Chunk, Value
 
@@ -58,14 +59,8 @@ def pair(name: str, value: Value) -> str:
 
 def batches(documents: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Parts of at most 1,000 documents and 1 MB of JSON, in order."""
-    batch: list[dict[str, Any]] = []
-    total = 0
-    for item in documents:
-        size = len(json.dumps(item)) + 40  # the action's name is added to each
-        if batch and (len(batch) == MAX_ACTIONS or total + size > MAX_BATCH_BYTES):
-            yield batch
-            batch, total = [], 0
-        batch.append(item)
-        total += size
-    if batch:
-        yield batch
+    return remote.batches(documents, MAX_BATCH_BYTES, measure=_size, most=MAX_ACTIONS)
+
+
+def _size(item: dict[str, Any]) -> int:
+    return len(json.dumps(item)) + 40  # the action's name is added to each

@@ -23,16 +23,13 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-
-_LONGEST_TEXT = 500
+from retrieverbench.remote import error_for, hide_secrets, one_line
 
 
 def translated(error: Exception, settings: Settings) -> BackendError:
     """The error of `retrieverbench.errors` for one of the client's, with the server's text."""
     made = _translated(error, settings)
-    for secret in settings.secrets.values():
-        hidden = str(made).replace(secret.reveal(), "***") if secret.reveal() else str(made)
-        made.args = (hidden,)
+    made.args = (hide_secrets(str(made), (s.reveal() for s in settings.secrets.values())),)
     return made
 
 
@@ -53,18 +50,7 @@ def _translated(error: Exception, settings: Settings) -> BackendError:
 
 def _of_status(error: UnexpectedResponse, where: str) -> BackendError:
     status = error.status_code or 0
-    text = f"{where}: {_server_text(error.content)} (status {status})"
-    if status in {401, 403}:
-        return Refused(text)
-    if status == 408:
-        return TimedOut(text)
-    if status == 429:
-        return Throttled(text)
-    if status == 501:
-        return Unsupported(text)
-    if status >= 500:
-        return Unavailable(text, code=Code.HTTP_5XX)
-    return Rejected(text)
+    return error_for(status, f"{where}: {_server_text(error.content)} (status {status})")
 
 
 _BY_GRPC_STATUS: Mapping[StatusCode, type[BackendError]] = {
@@ -81,7 +67,7 @@ _BY_GRPC_STATUS: Mapping[StatusCode, type[BackendError]] = {
 def _of_grpc(error: AioRpcError, where: str) -> BackendError:
     """A connection that cannot be made and one that is lost are both UNAVAILABLE."""
     status = error.code()
-    text = f"{where}: {_one_line(error.details() or '')} (gRPC status {status.name})"
+    text = f"{where}: {one_line(error.details() or '')} (gRPC status {status.name})"
     if status == StatusCode.UNAVAILABLE:
         return Unavailable(f"{text}; is it running, and is gRPC on?", code=Code.CONNECT)
     if status in _BY_GRPC_STATUS:
@@ -98,9 +84,9 @@ def says_missing(error: Rejected) -> bool:
 def _of_connection(source: Exception, where: str, settings: Settings) -> BackendError:
     """The transport tells a lost connection as ConnectTimeout; aiohttp's own word is below."""
     below = source.__cause__
-    text = f"{where}: {_one_line(str(source) or type(source).__name__)}"
+    text = f"{where}: {one_line(str(source) or type(source).__name__)}"
     if isinstance(source, ValueError):
-        return AdapterError(f"{where}: an answer that cannot be read: {_one_line(str(source))}")
+        return AdapterError(f"{where}: an answer that cannot be read: {one_line(str(source))}")
     if isinstance(below, aiohttp.ClientConnectorError):
         return Unavailable(f"{text}; is it running?", code=Code.CONNECT)
     if isinstance(below, aiohttp.ConnectionTimeoutError):
@@ -112,10 +98,6 @@ def _of_connection(source: Exception, where: str, settings: Settings) -> Backend
 
 def _server_text(content: bytes) -> str:
     try:
-        return _one_line(str(json.loads(content)["status"]["error"]))
+        return one_line(str(json.loads(content)["status"]["error"]))
     except (ValueError, KeyError, TypeError):
-        return _one_line(content.decode("utf-8", "replace")) or "(no text)"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST_TEXT]
+        return one_line(content.decode("utf-8", "replace")) or "(no text)"
