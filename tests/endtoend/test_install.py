@@ -239,7 +239,7 @@ def test_a_foreign_plugin_is_under_contract_once_it_is_installed(
     """The contract's tests ask for installed adapters; nobody tells them of this one."""
     here = Bare(Path(sys.prefix), house)
     here.pip("install", "-q", "--no-deps", "--target", tmp_path, PLUGIN)
-    contract = REPOSITORY / "tests" / "contract" / "test_adapters.py"
+    contract = REPOSITORY / "tests" / "contract" / "test_contract.py"
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "echo")
     told = call(*pytest_, contract, PYTHONPATH=str(tmp_path))
     assert re.search(r"^\d+ passed", told, re.MULTILINE), told

@@ -1,0 +1,134 @@
+"""Opening, describing, closing, cancelling; and what the class claims at all."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+
+from retrieverbench.adapter import (
+    CAPABILITIES,
+    Adapter,
+    Deletes,
+    Explains,
+    Moves,
+    ReadsById,
+    Writable,
+)
+from retrieverbench.model import MODES, Layout, Mode, Query
+from retrieverbench.run import LAYOUTS
+from retrieverbench.testing.place import Filled, Subject, make_query
+
+_PROTOCOLS = {
+    "put": Writable,
+    "get": ReadsById,
+    "delete": Deletes,
+    "move": Moves,
+    "explain": Explains,
+}
+
+
+class LifeTests:
+    """What is claimed is there, and what is opened is left as it was found."""
+
+    def test_claims_are_words_of_the_protocol(self, subject: Subject) -> None:
+        """Every claimed capability is a known word, a mode and a layout are among them.
+
+        If it fails, look at `capabilities`: the words stand in `retrieverbench.adapter`.
+        """
+        claimed = subject.cls.capabilities
+        assert isinstance(claimed, frozenset)
+        assert claimed <= CAPABILITIES.keys(), sorted(claimed - CAPABILITIES.keys())
+        assert claimed & set(MODES), "claims no mode"
+        assert claimed & set(LAYOUTS), "claims no layout"
+
+    @pytest.mark.anyio
+    async def test_claimed_methods_are_there(self, subject: Subject, any_layout: Layout) -> None:
+        """The object has every coroutine of the protocols that its capabilities name.
+
+        If it fails, look at the docstring of `retrieverbench.adapter`: which word needs what.
+        """
+        async with subject.opened(any_layout) as adapter:
+            assert isinstance(adapter, Adapter)
+            for word, protocol in _PROTOCOLS.items():
+                if word in subject.cls.capabilities:
+                    assert isinstance(adapter, protocol), f"{word!r} is claimed and missing"
+
+    @pytest.mark.anyio
+    async def test_counts_are_read_back(self, place: Filled) -> None:
+        """`describe` counts the stored chunks per tenant, as our own record does.
+
+        If it fails, look whether the count is the backend's own, by its tenant field, and
+        whether `settle` waits until everything is searchable.
+        """
+        place.subject.need("put")
+        expected = {tenant: len(place.own(tenant)) for tenant in place.tenants}
+        found = (await place.adapter.describe()).chunks
+        assert {tenant: count for tenant, count in found.items() if count} == expected
+
+    @pytest.mark.anyio
+    async def test_searches_change_no_setting(self, place: Filled) -> None:
+        """`describe` says the same before and after searches.
+
+        If it fails, look for what a search changes on its connection or place, or for what
+        `describe` tells that is no setting.
+        """
+        before = await place.adapter.describe()
+        for mode in place.subject.modes:
+            await place.uids(place.chunks[0].text, place.tenants[0], mode)
+        after = await place.adapter.describe()
+        assert after.settings == before.settings
+        assert after.server
+        assert after.server_version
+        assert after.client
+        assert after.client_version
+
+    @pytest.mark.anyio
+    async def test_cancelled_searches_harm_nobody(self, place: Filled, mode: Mode) -> None:
+        """Searches that are cancelled on the way leave nothing that a later one could see.
+
+        If it fails, look at what a cancelled request leaves: an open transaction, an unread
+        answer, a connection that is never given back.
+        """
+        asker, other = place.tenants[0], place.tenants[-1]
+        for _ in range(12):
+            query = place.query(place.chunks[0].text, other, mode)
+            task = asyncio.create_task(_search(place, query))
+            for _turn in range(3):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait({task})
+        with anyio.fail_after(60):
+            assert await place.uids(place.chunks[0].text, asker, mode)
+
+    @pytest.mark.anyio
+    async def test_close_is_safe_twice(self, subject: Subject, layout: Layout) -> None:
+        """A place that was never filled is closed, and closed again.
+
+        If it fails, look at what `close` takes for granted.
+        """
+        adapter = await subject.cls.open(subject.settings(layout))
+        await adapter.close()
+        await adapter.close()
+
+    @pytest.mark.anyio
+    async def test_plans_are_of_this_query(self, place: Filled, mode: Mode) -> None:
+        """`explain` shows the backend's own plan, with nothing of other tenants in it.
+
+        If it fails, look whether the plan is asked for by the route that `search` takes.
+        """
+        place.subject.need("explain")
+        assert isinstance(place.adapter, Explains)
+        asked = place.chunks[-1]
+        query = make_query(place.chunks[0].text, asked.tenant, mode)
+        plan = await place.adapter.explain(query)
+        assert plan.lines, "a plan without a line"
+        shown = "\n".join(plan.lines)
+        others = {c.text for c in place.chunks if c.tenant != asked.tenant} - {query.text}
+        own = {c.text for c in place.chunks if c.tenant == asked.tenant}
+        assert not [text for text in others - own if text in shown]
+
+
+async def _search(place: Filled, query: Query) -> None:
+    await place.adapter.search(query)
