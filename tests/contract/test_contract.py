@@ -29,12 +29,6 @@ INDEXES = Path(__file__).with_name("indexes")
 """How a user would have made an index that is attached: a file of each adapter's name."""
 
 
-@pytest.fixture(scope="module")
-async def engines(anyio_backend: str) -> AsyncIterator[Engines]:
-    async with Engines() as started:
-        yield started
-
-
 class TestInstalledAdapters(AdapterContract):
     @pytest.fixture(scope="class", params=adapter_names())
     @classmethod

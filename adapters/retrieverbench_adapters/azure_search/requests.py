@@ -20,7 +20,7 @@ _DELIMITERS = ("|", "\x1f", *map(chr, range(0xE000, 0xE100)))
 
 def tenant_filter(tenant: TenantId, form: TenantFilter = "eq", field: str = "tenant") -> str:
     """The only place where a tenant condition is written."""
-    if not isinstance(tenant, TenantId):
+    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
     if form == "eq":
         return f"{field} eq {literal(tenant.value)}"

@@ -67,8 +67,10 @@ class ContractFixtures:
         endpoint: str,
         secrets: Mapping[str, Secret],
         options: Options,
+        anyio_backend: str,  # so that an author's fixtures may be coroutines, whatever asks
     ) -> Subject:
         """All of it in one object."""
+        assert anyio_backend == "asyncio"
         if isinstance(adapter, str):
             try:
                 adapter = load_adapter(adapter).cls

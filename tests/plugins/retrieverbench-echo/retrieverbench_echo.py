@@ -61,9 +61,9 @@ class Echo:
     async def search(self, query: Query) -> Response:
         """Count the shared words of every chunk of the tenant."""
         asked = words(query.text)
-        own = ((c.uid, len(asked & said)) for c, said in self._found if c.tenant == query.tenant)
-        best = sorted(((uid, shared) for uid, shared in own if shared), key=lambda x: (-x[1], x[0]))
-        return Response([Hit(uid, float(shared)) for uid, shared in best[: query.k]])
+        own = ((c, len(asked & said)) for c, said in self._found if c.tenant == query.tenant)
+        best = sorted((pair for pair in own if pair[1]), key=lambda pair: (-pair[1], pair[0].uid))
+        return Response([_hit(c, shared, query.want) for c, shared in best[: query.k]])
 
     async def describe(self) -> Description:
         """What `settle` made searchable."""
@@ -80,6 +80,11 @@ class Echo:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+def _hit(chunk: Chunk, shared: int, want: frozenset[str]) -> Hit:
+    tenant = chunk.tenant.value if "tenant" in want else None
+    return Hit(chunk.uid, float(shared), tenant, chunk.text if "text" in want else None)
 
 
 def words(text: str) -> frozenset[str]:
