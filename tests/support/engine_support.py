@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import metadata
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from retrieverbench.engines import engine_names, load_engine
 from retrieverbench.model import MODES, Chunk, Layout, Mode, TenantId
 from retrieverbench.run import (
     LAYOUTS,
+    Connection,
     Engines,
     Place,
     TargetEntry,
@@ -75,17 +77,23 @@ async def place_of(
         search=search or {},
     )
     connection = await connect(entry, os.environ, engines)
-    settings = Settings(
-        endpoint=connection.endpoint,
-        place=make_place_name(secrets.token_hex(4), entry),
-        modes=frozenset(modes),
-        layout=layout,
-        dimension=dimension,
-        concurrency=concurrency,
-        options=entry.options,
-        secrets=connection.secrets,
-    )
+    settings = settings_of(entry, connection, dimension=dimension, concurrency=concurrency)
     return open_place(entry, loaded, connection, settings, chunks)
+
+
+def settings_of(entry: TargetEntry, connection: Connection, **changes: Any) -> Settings:
+    """Settings of a place that no other test has; fields by keyword replace others."""
+    fields: dict[str, Any] = {
+        "endpoint": connection.endpoint,
+        "place": make_place_name(secrets.token_hex(4), entry),
+        "modes": frozenset(entry.modes),
+        "layout": entry.layout,
+        "dimension": DIMENSION,
+        "concurrency": 8,
+        "options": entry.options,
+        "secrets": connection.secrets,
+    }
+    return Settings(**(fields | changes))
 
 
 def unit_vector(seed: str, dimension: int = DIMENSION) -> array[float]:
