@@ -13,7 +13,7 @@ from qdrant_client import models
 
 from retrieverbench.adapter import Attached
 from retrieverbench.errors import TenantError
-from retrieverbench.model import TenantId, Value
+from retrieverbench.model import TenantId
 
 POINT_ID = "@point_id"
 """As `id` of an attached collection: the point's own id. No payload path begins so."""
@@ -104,13 +104,6 @@ def tenant_text(tenant: TenantId) -> str:
     if type(value) is not str or not value:
         raise TenantError(f"tenant: {value!r:.80} is not a non-empty text")
     return value
-
-
-def where_token(key: str, value: Value) -> str:
-    """A pair as it is stored and asked for: equal pairs, and only those, have equal tokens."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return json.dumps([key, value], ensure_ascii=False, separators=(",", ":"))
 
 
 def point_id(uid: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from qdrant_client import models
 
 from retrieverbench.model import Chunk
-from retrieverbench_adapters.qdrant.fields import OWN, WHERE, point_id, tenant_text, where_token
+from retrieverbench.remote import batches, metadata_term
+from retrieverbench_adapters.qdrant.fields import OWN, WHERE, point_id, tenant_text
 from retrieverbench_adapters.qdrant.terms import TermCounts
 
 _PIECE = 256 * 1024
@@ -24,7 +25,7 @@ def point_row(chunk: Chunk, vectors: Mapping[str, object]) -> bytes:
         "text": chunk.text,
         "title": chunk.title,
         "metadata": dict(chunk.metadata),
-        WHERE: [where_token(key, value) for key, value in chunk.metadata.items()],
+        WHERE: [metadata_term(key, value) for key, value in chunk.metadata.items()],
     }
     point = {"id": point_id(chunk.uid), "vector": vectors, "payload": payload}
     return orjson.dumps(point, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -57,15 +58,8 @@ def bodies(rows: Iterable[bytes], most: int, shard: str | None = None) -> Iterat
 
     key = b"" if shard is None else b'"shard_key":' + orjson.dumps(shard) + b","
     head, tail = b"{" + key + b'"points":[', b"]}"
-    batch: list[bytes] = []
-    size = len(head) + len(tail)
-    for row in rows:
-        if batch and size + len(row) + 1 > most:
-            yield head + b",".join(batch) + tail
-            batch, size = [], len(head) + len(tail)
-        batch.append(row)
-        size += len(row) + 1
-    if batch:
+    room = most - len(head) - len(tail)
+    for batch in batches(rows, room, measure=lambda row: len(row) + 1):
         yield head + b",".join(batch) + tail
 
 

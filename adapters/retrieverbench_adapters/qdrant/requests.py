@@ -12,13 +12,13 @@ from qdrant_client import models
 
 from retrieverbench.errors import InputError
 from retrieverbench.model import Query, TenantId, Value
+from retrieverbench.remote import metadata_term
 from retrieverbench_adapters.qdrant.fields import (
     POINT_ID,
     WHERE,
     Fields,
     point_id,
     tenant_text,
-    where_token,
 )
 from retrieverbench_adapters.qdrant.options import Search
 
@@ -135,7 +135,7 @@ def _sparse_leg(
 
 def _user_condition(fields: Fields, key: str, value: Value) -> models.FieldCondition:
     if fields.where is None:
-        token = models.MatchValue(value=where_token(key, value))
+        token = models.MatchValue(value=metadata_term(key, value))
         return models.FieldCondition(key=WHERE, match=token)
     field = fields.where.get(key)
     if field is None:

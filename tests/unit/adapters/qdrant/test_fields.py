@@ -6,8 +6,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from retrieverbench.adapter import Attached
 from retrieverbench_adapters.qdrant.fields import (
@@ -20,11 +18,8 @@ from retrieverbench_adapters.qdrant.fields import (
     text_of,
     uid_of,
     value_at,
-    where_token,
 )
 
-texts = st.text(st.characters(codec="utf-8"))
-values = st.one_of(st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), texts)
 FIELDS = Fields("meta.pk", "meta.owner", ("title", "body"), "", "")
 PAYLOAD = {"meta": {"pk": 7, "owner": "acme"}, "a.b": {"c": 1}, "title": "T", "body": "B", "x": [1]}
 
@@ -60,18 +55,3 @@ def test_the_points_own_id(identity: int | str) -> None:
     assert uid_of(UUID(int=1), {}, fields) == str(UUID(int=1))
     assert fields.dense == ""
     assert fields.payload(text=True) == ["owner"]
-
-
-@given(st.tuples(texts, values), st.tuples(texts, values))
-def test_equal_pairs_and_only_those_have_equal_tokens(
-    one: tuple[str, Any], other: tuple[str, Any]
-) -> None:
-    same_kind = isinstance(one[1], bool) == isinstance(other[1], bool)
-    equal = one == other and same_kind
-    assert (where_token(*one) == where_token(*other)) == equal
-
-
-def test_numbers_are_equal_as_numbers_and_booleans_are_none() -> None:
-    assert where_token("a", 1) == where_token("a", 1.0) == '["a",1]'
-    assert where_token("a", True) == '["a",true]'
-    assert where_token("a", "1") == '["a","1"]'

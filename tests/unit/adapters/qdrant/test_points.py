@@ -25,7 +25,7 @@ def test_a_stored_point_says_its_tenant_and_its_names() -> None:
         "text": "Text",
         "title": "Title",
         "metadata": {"lang": "en", "n": 2.0},
-        "where": ['["lang","en"]', '["n",2]'],
+        "where": ['["lang", "en"]', '["n", 2]'],
     }
     other = json.loads(point_row(Chunk("1/2", TenantId("globex"), "Text"), {}))
     assert other["id"] != row["id"]
