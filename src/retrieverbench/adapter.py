@@ -157,6 +157,8 @@ class Description:
     `weaknesses` lists what makes the isolation or the figures worth less than the layout
     promises, one line each with a remedy: a role that row security does not bind, a tenant
     field that is not matched exactly, a condition applied after the approximate search.
+    `unbound` lists those of them by which the server's own rule (layout `rls`) does not bind
+    the role that searches.
     """
 
     server: str
@@ -169,11 +171,17 @@ class Description:
     fidelity: Fidelity | None = None
     unchecked: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = ()
+    unbound: tuple[str, ...] = ()
 
 
 @runtime_checkable
 class Adapter(Protocol):
-    """What every adapter keeps, a user's own read-only retriever included."""
+    """What every adapter keeps, a user's own read-only retriever included.
+
+    A class may also name `filter_modes`, its ways to combine the tenant's condition with an
+    approximate search: for each the options that set it, by group (`{"after": {"search":
+    {"filter": "after"}}}`). The leak audit compares them.
+    """
 
     capabilities: ClassVar[frozenset[str]]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from retrieverbench.adapter import Adapter, Settings
+from retrieverbench.errors import AdapterError, InputError
 from retrieverbench.leaks import (
     ARMS,
     AS_IS,
@@ -32,6 +33,7 @@ async def audit(
     arms: Sequence[Arm] = ARMS[:1],
     layout: Layout = "filter",
     search: Mapping[str, object] | None = None,
+    scene_layout: Layout | None = None,
     **fields: Any,
 ) -> dict[tuple[str, Mode | None], ProbeResult]:
     """Results by probe and mode (of the last arm); `fields` are of the scene."""
@@ -40,7 +42,10 @@ async def audit(
     async def another(chunks: Sequence[Chunk], variant: Variant = AS_IS) -> AsyncIterator[Adapter]:
         options = {"place": variant.place, "search": {**(search or {}), **variant.search}}
         settings = Settings("", "rb_audit", frozenset(modes), layout, DIMENSION, options=options)
-        opened = await adapter.open(settings)
+        try:
+            opened = await adapter.open(settings)
+        except InputError as error:  # as the job has it
+            raise AdapterError(str(error)) from error
         await opened.put(chunks)
         await opened.settle()
         yield opened
@@ -58,6 +63,7 @@ async def audit(
             mode=modes[0],
             arm=arms[0],
             timeout=20.0,
+            layout=scene_layout or layout,
             capabilities=adapter.capabilities,
         )
         probes = [probe for probe in CATALOG if probe.id in ids]

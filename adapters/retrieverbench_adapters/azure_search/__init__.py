@@ -32,7 +32,7 @@ Differences from the other backends:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, ClassVar, Self
@@ -69,6 +69,10 @@ class AzureSearch:
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "total", "record"}
     )
+    filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
+        mode: {"search": {"vector_filter_mode": mode}}
+        for mode in ("preFilter", "postFilter", "strictPostFilter")
+    }
 
     def __init__(self, settings: Settings, options: Options) -> None:
         self._settings = settings

@@ -25,7 +25,7 @@ Differences from the other backends:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar, Self
 
@@ -87,6 +87,14 @@ class Pgvector:
             "get", "delete", "move", "explain", "total", "record", "where", "exact",
         }
     )  # fmt: skip
+    filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
+        "iterative scan off": {"search": {"iterative_scan": "off"}},
+        "iterative scan in strict order": {"search": {"iterative_scan": "strict_order"}},
+        "iterative scan in relaxed order": {"search": {"iterative_scan": "relaxed_order"}},
+        "iterative scan off, one plan for all tenants": {
+            "search": {"iterative_scan": "off", "plan_cache_mode": "force_generic_plan"}
+        },
+    }
 
     def __init__(self, settings: Settings, options: Options) -> None:
         self._settings, self._options = settings, options

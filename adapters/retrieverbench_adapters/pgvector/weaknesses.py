@@ -40,13 +40,7 @@ def weaknesses(
             f"ALTER VIEW {found.name} SET (security_invoker = true)"
         )
     if layout == "rls":
-        yield from _of_row_security(found, options.search.tenant_setting)
-        if usable.open_to_all and found.secured:
-            setting = options.search.tenant_setting
-            yield (
-                f"with {setting} absent or empty the policies still show rows; "
-                f"compare with nullif(current_setting('{setting}', true), '')"
-            )
+        yield from unbound(found, usable, options.search.tenant_setting)
     if usable.tenant == "" and tenant not in (found.partition_key or ""):
         yield (
             f"no index answers a condition on {tenant!r}: each question reads the whole table or "
@@ -69,6 +63,16 @@ def weaknesses(
             "reads every row of its tenant; create an HNSW index, or state search.exact = true"
         )
     yield from _of_scans(found, layout, options)
+
+
+def unbound(found: Catalog, usable: Usable, setting: str) -> Iterator[str]:
+    """Why the server's own rule does not keep the role that searches to one tenant."""
+    yield from _of_row_security(found, setting)
+    if usable.open_to_all and found.secured:
+        yield (
+            f"with {setting} absent or empty the policies still show rows; "
+            f"compare with nullif(current_setting('{setting}', true), '')"
+        )
 
 
 def _of_row_security(found: Catalog, setting: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import ClassVar, Self
 
@@ -71,6 +71,10 @@ class Qdrant:
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
     )
+    filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
+        "one graph over all tenants": {"place": {"m": 16}},
+        "a graph within each tenant": {"place": {"m": 0, "payload_m": 16}},
+    }
 
     def __init__(self, settings: Settings, options: Options) -> None:
         """For `open` only."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retrieverbench.job import Progress
     from retrieverbench.leaks import Probe
     from retrieverbench.model import Artifact
+    from retrieverbench.run import Suite
 
 
 @click.command(name="leaks")
@@ -35,7 +36,8 @@ def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
 
     probes = _chosen(CATALOG, wanted, fast=fast)
     ready = make_ready(chosen)
-    policy = ready.prepared.suite.leaks
+    suite = ready.prepared.suite
+    _check_accepted(suite, {probe.id for probe in CATALOG})
 
     async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
         from retrieverbench.job import run_audit
@@ -50,8 +52,27 @@ def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
         )
 
     artifact = measure(work, plain=chosen.plain)
-    verdict = judge_audit(artifact, inconclusive=policy.inconclusive)
+    verdict = judge_audit(
+        artifact,
+        fail_on=suite.leaks.fail_on,
+        inconclusive=suite.leaks.inconclusive,
+        accepted=suite.leaks.accept_inconclusive,
+    )
     return report(replace(artifact, verdict=verdict), ready.folder)
+
+
+def _check_accepted(suite: Suite, known: Collection[str]) -> None:
+    """InputError for a reason given for a probe that does not exist."""
+    from retrieverbench.options import nearest
+
+    faults = [
+        f"{suite.place('leaks', 'accept_inconclusive', name)}: no such probe; "
+        f"{nearest(name, known)}"
+        for name in suite.leaks.accept_inconclusive
+        if name not in known
+    ]
+    if faults:
+        raise InputError(*faults)
 
 
 def _chosen(catalog: Sequence[Probe], wanted: Sequence[str], *, fast: bool) -> Sequence[Probe]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from retrieverbench.gate.judge import BACKEND, FAILED, INTERRUPTED, LEAK, NOTHING, Reason, settled
@@ -14,18 +14,22 @@ def judge_audit(
     *,
     fail_on: Severity = "high",
     inconclusive: Literal["stop", "warn"] = "stop",
+    accepted: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Any finding and any failure of a critical probe is exit 4, whatever else is set.
 
-    A failure of a severity down to `fail_on` is exit 1 unless a declared property excuses
-    it. A target that failed or is absent though required is exit 3. A probe without a
-    conclusion is exit 5, or only told when `inconclusive` is `warn`.
+    A failure of a severity down to `fail_on` is exit 1. A target that failed or is absent
+    though required is exit 3. A probe without a conclusion is exit 5, or only told when
+    `inconclusive` is `warn` or `accepted` gives a reason under the probe's id.
     """
-    return settled(list(_reasons(artifact, fail_on, inconclusive)), ())
+    return settled(list(_reasons(artifact, fail_on, inconclusive, accepted or {})), ())
 
 
 def _reasons(
-    artifact: Artifact, fail_on: Severity, inconclusive: Literal["stop", "warn"]
+    artifact: Artifact,
+    fail_on: Severity,
+    inconclusive: Literal["stop", "warn"],
+    accepted: Mapping[str, str],
 ) -> Iterator[Reason]:
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     for result in artifact.targets:
@@ -37,8 +41,10 @@ def _reasons(
             text = _text(result.target.label, probe)
             if probe.outcome == "fail" and probe.severity == "critical":
                 yield LEAK, "leak", text
-            elif probe.outcome == "fail" and probe.severity in failing and not probe.risk:
+            elif probe.outcome == "fail" and probe.severity in failing:
                 yield FAILED, "fail", text
+            elif probe.outcome == "inconclusive" and probe.probe in accepted:
+                yield 0, "inconclusive", f"{text}; accepted: {accepted[probe.probe]}"
             elif probe.outcome == "inconclusive":
                 yield NOTHING if inconclusive == "stop" else 0, "inconclusive", text
         if result.failure is None and not any(p.outcome != "not applicable" for p in result.probes):

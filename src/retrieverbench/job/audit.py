@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import anyio
 
-from retrieverbench.adapter import Adapter, Recorder
+from retrieverbench.adapter import Adapter, Description, Recorder
 from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
@@ -24,6 +24,7 @@ from retrieverbench.leaks import (
     DIMENSION,
     TENANTS,
     AuditPlan,
+    Declared,
     Probe,
     RequestLog,
     Scene,
@@ -33,7 +34,7 @@ from retrieverbench.leaks import (
     make_world,
 )
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
-from retrieverbench.run import Connection, Engines, Place, connect, load_place, open_adapter
+from retrieverbench.run import Connection, Engines, Place, Suite, connect, load_place, open_adapter
 
 
 @dataclass(slots=True)
@@ -115,6 +116,9 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
                 timeout=job.prepared.suite.timeout,
                 log=log,
                 layout=state.entry.layout,
+                declared=_declared(job.prepared.suite, state, place.description),
+                description=place.description,
+                fidelity=place.fidelity,
                 capabilities=capabilities,
                 pattern=job.prepared.suite.tenant_pattern,
             )
@@ -152,6 +156,22 @@ async def _opened(
     with input_errors(job, state):
         async with open_adapter(state.entry, state.loaded, connection, settings) as opened:
             yield await load_place(opened, chunks)
+
+
+def _declared(suite: Suite, state: EntryState, told: Description) -> Mapping[str, Declared]:
+    """By the adapter, which names no numbers, and by the suite, whose word is the later one."""
+    found = {
+        "shared_idf": Declared(1.0, "the adapter's description"),
+        "eventual_visibility": Declared(suite.timeout, "the adapter's description"),
+    }
+    declared = {name: each for name, each in found.items() if name in told.properties}
+    names = [(entry.name, entry.layout) for entry in suite.targets]
+    number = names.index((state.entry.name, state.entry.layout))
+    for name, value in asdict(state.entry.declares).items():
+        if value:
+            line = suite.line("targets", number, "declares", name)
+            declared[name] = Declared(float(value), f"{suite.path.name}:{line}")
+    return declared
 
 
 def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:

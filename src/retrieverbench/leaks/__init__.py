@@ -11,6 +11,7 @@ from retrieverbench.leaks.control import (
     control_cases,
     control_chunks,
 )
+from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
@@ -29,6 +30,7 @@ __all__ = [
     "Canary",
     "CanaryResult",
     "ControlResult",
+    "Declared",
     "Ledger",
     "Probe",
     "RequestLog",

@@ -69,6 +69,8 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         moved={},
         left_out="",
         grades=[],
+        risks=[],
+        moving=set(),
     )
 
 

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.probes import (
+    filter_modes,
     filters,
+    freshness,
+    interference,
     magnets,
     names,
     owners,
     requests,
     starvation,
     state,
+    surroundings,
     telling,
     words,
 )
 
 _FAMILIES = (
+    filter_modes.PROBES,
     filters.PROBES,
+    freshness.PROBES,
+    interference.PROBES,
     magnets.PROBES,
     names.PROBES,
     owners.PROBES,
     requests.PROBES,
     starvation.PROBES,
     state.PROBES,
+    surroundings.PROBES,
     telling.PROBES,
     words.PROBES,
 )

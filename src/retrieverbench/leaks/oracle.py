@@ -23,18 +23,21 @@ def cosines(own: Sequence[Chunk], vector: Sequence[float]) -> dict[str, float]:
 def recall(returned: Sequence[str], exact: Mapping[str, float], k: int) -> float:
     """The share of the k best own chunks that was returned; 1.0 where there are none to find.
 
-    min(k, own) are wanted. A chunk as good as the last of them counts as one of them.
+    min(k, own) are wanted. Chunks as good as the last of them may stand for each other.
     """
     wanted = min(k, len(exact))
     if not wanted:
         return 1.0
     least = sorted(exact.values(), reverse=True)[wanted - 1]
-    good = sum(1 for uid in set(returned[:k]) if uid in exact and exact[uid] >= least - RESOLUTION)
-    return min(good, wanted) / wanted
+    found = [exact[uid] for uid in set(returned[:k]) if uid in exact]
+    better = sum(score > least + RESOLUTION for score in exact.values())
+    good = sum(score > least + RESOLUTION for score in found)
+    tied = sum(abs(score - least) <= RESOLUTION for score in found)
+    return (good + min(tied, wanted - better)) / wanted
 
 
 def close(one: float, other: float) -> bool:
-    """Whether two scores differ by no more than float32 resolution."""
+    """Whether two scores are no further apart than float32 can tell."""
     return math.isclose(one, other, rel_tol=RESOLUTION, abs_tol=RESOLUTION)
 
 

@@ -64,6 +64,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         requests=None if scene.log is None else scene.sent,
         findings=tuple(scene.findings),
         facts=dict(scene.facts),
+        risks=tuple(scene.risks),
         seconds=seconds,
     )
 

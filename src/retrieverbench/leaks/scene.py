@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import TypeVar
 
-from retrieverbench.adapter import Adapter
+from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, InputError, TenantError
+from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.ledger import foreign_hits
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
@@ -25,11 +26,13 @@ from retrieverbench.leaks.world import World
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Arm,
+    Fidelity,
     Hit,
     Layout,
     LeakFinding,
     Mode,
     Query,
+    Risk,
     Severity,
     TenantId,
     Value,
@@ -77,7 +80,10 @@ class Scene:
     need chunks of their own. `log` is None where the adapter records no requests; `sent`
     counts those that it saw. `moved` overrides the ledger while owners change: uid → owner,
     None once deleted. `left_out` says why the probe makes no sense here, "" if it does.
-    `grades` are the severities of the failures that have one of their own.
+    `grades` are the severities of the failures that have one of their own. `moving` are uids
+    whose owner is changing, so that for a while nobody's seeing them is wrong. `declared` are
+    properties that the target is known to have, by name; `description` is what the adapter
+    said of the place that was opened first.
     """
 
     adapter: Adapter
@@ -103,6 +109,11 @@ class Scene:
     moved: dict[str, TenantId | None] = field(default_factory=dict)
     left_out: str = ""
     grades: list[Severity] = field(default_factory=list)
+    risks: list[Risk] = field(default_factory=list)
+    moving: set[str] = field(default_factory=set)
+    declared: Mapping[str, Declared] = field(default_factory=dict)
+    description: Description | None = None
+    fidelity: Fidelity | None = None
 
     def expect(
         self,
@@ -110,16 +121,26 @@ class Scene:
         otherwise: str,
         *,
         severity: Severity | None = None,
+        accept: str = "",
     ) -> None:
         """What must be so; `otherwise` says what was seen instead, in one line.
 
-        `severity` is that of this failure where it is not the probe's.
+        `severity` is that of this failure where it is not the probe's. `accept` names the
+        property that makes it an accepted risk where the target declares it.
         """
         if condition:
+            return
+        if accept in self.declared:
+            self.accept(accept, otherwise)
             return
         self.failures.append(otherwise)
         if severity is not None:
             self.grades.append(severity)
+
+    def accept(self, name: str, effect: str, *, found: bool = True) -> None:
+        """What was seen, or not, of a declared property; nothing where it is not declared."""
+        if name in self.declared:
+            self.risks.append(Risk(name, self.declared[name].place, effect, found))
 
     def control(self, condition: bool, told: str) -> None:  # noqa: FBT001
         """The positive control: what must be found for a clean result to mean something."""
@@ -155,7 +176,7 @@ class Scene:
     @contextmanager
     def _at(self, adapter: Adapter, world: World) -> Iterator[Scene]:
         # The lists are shared: findings, failures and controls of both are one.
-        other = replace(self, adapter=adapter, world=world, moved={})
+        other = replace(self, adapter=adapter, world=world, moved={}, moving=set())
         try:
             yield other
         finally:
@@ -264,7 +285,7 @@ class Scene:
         self.findings += [
             replace(finding, tenant=shown)
             for finding in foreign_hits(
-                uids,
+                [uid for uid in uids if uid not in self.moving],
                 tenant,
                 ledger,
                 target=self.target,

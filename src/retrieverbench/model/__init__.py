@@ -15,6 +15,7 @@ from retrieverbench.model.audit import (
     LeakClass,
     Outcome,
     ProbeResult,
+    Risk,
     Severity,
 )
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
@@ -93,6 +94,7 @@ __all__ = [
     "Query",
     "Repeat",
     "Response",
+    "Risk",
     "Round",
     "Rule",
     "RuleKind",

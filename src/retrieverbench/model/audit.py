@@ -18,6 +18,20 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """A property that the target declares, and what was seen of it.
+
+    `place` is where it is declared. `found` is False where the probe that looks for it saw
+    nothing of it: then the declaration may be stale.
+    """
+
+    name: str
+    place: str
+    effect: str
+    found: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeResult:
     """One probe of one target in one mode and arm.
 
@@ -25,8 +39,9 @@ class ProbeResult:
     `severity` are the catalog's, raised to `leak` and `critical` by any finding. `trials`
     counts distinct (query, tenant, mode, path); `control` says what the positive control
     showed. `reason` is why it did not pass, "" if it did. `facts` are what was measured,
-    such as the crowd size at which answers become short. `risk` is the declared property
-    that excuses a failure of severity medium or low, or sets the threshold of a high one.
+    such as the crowd size at which answers become short. `risks` are the declared properties
+    that excuse what was seen, of severity medium or low, or set the threshold of a high one;
+    what they excuse is no failure. None excuses a finding.
     """
 
     probe: str
@@ -43,7 +58,7 @@ class ProbeResult:
     requests: int | None = None
     findings: tuple[LeakFinding, ...] = ()
     facts: Mapping[str, int | float | str] = field(default_factory=dict)
-    risk: str = ""
+    risks: tuple[Risk, ...] = ()
     seconds: float = 0.0
 
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from retrieverbench.model import SEVERITIES, Arm, Artifact, Outcome, ProbeResult, TargetResult
+from retrieverbench.model import (
+    SEVERITIES,
+    Arm,
+    Artifact,
+    Outcome,
+    ProbeResult,
+    Risk,
+    TargetResult,
+)
 from retrieverbench.report.cells import DASH, above
+from retrieverbench.report.facts import fact_tables
 from retrieverbench.report.table import Table
 
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "inconclusive", "not applicable")
@@ -16,11 +25,15 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
     """Empty tables where nothing was audited."""
     yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,))
     yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)))
+    yield Table("Accepted risks", _RISKS, tuple(_risks(artifact)))
+    yield Table("Stale declarations", _RISKS, tuple(_stale(artifact)))
+    yield from fact_tables(artifact)
     yield Table("Not probed", ("reason", "probes", "target"), tuple(_not_probed(artifact)))
 
 
 _SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
-_DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen", "risk")
+_DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen")
+_RISKS = ("target", "property", "declared", "probe", "what was seen")
 _NOTE = (
     "Every answer is judged by our own record of owners and searched for other tenants' tokens. "
     "A probe passes only if its positive control found what it should. 'guarded' is what an "
@@ -68,8 +81,31 @@ def _not_passed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
             probe.leak_class,
             probe.severity,
             probe.reason,
-            probe.risk or DASH,
         )
+
+
+def _risks(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    for result, probe, risk in _declared(artifact):
+        if risk.found:
+            place = (result.target.label, risk.name, risk.place)
+            yield *place, f"{probe.probe} ({probe.arm})", risk.effect
+
+
+def _stale(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    """What a target declares and no probe of it found, in any mode."""
+    declared = list(_declared(artifact))
+    seen = {(result.target.name, risk.name) for result, _probe, risk in declared if risk.found}
+    for result, probe, risk in declared:
+        if (result.target.name, risk.name) not in seen:
+            place = (result.target.label, risk.name, risk.place)
+            yield *place, f"{probe.probe} ({probe.arm})", risk.effect
+
+
+def _declared(artifact: Artifact) -> Iterator[tuple[TargetResult, ProbeResult, Risk]]:
+    for result in artifact.targets:
+        for probe in result.probes:
+            for risk in probe.risks:
+                yield result, probe, risk
 
 
 def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:

@@ -40,6 +40,7 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         "fidelity": lambda value: reader.word(value, FIDELITIES),
         "unchecked": reader.lines,
         "weaknesses": reader.lines,
+        "unbound": reader.lines,
     }
     return Description(**_read(found, read, f"adapter {adapter!r}: describe", hidden))
 

@@ -32,6 +32,25 @@ Seconds = Annotated[float, Gt(0), Le(DAY)]
 
 
 @dataclass(frozen=True)
+class Declares:
+    """What a target is known to do: the leak audit shows it as an accepted risk.
+
+    `shared_idf`: scores and order of words depend on other tenants' chunks. `approximate`:
+    the least share of the exact answer, 0 to 1. `post_filter`: the number of nearer foreign
+    chunks up to which answers must be complete. `eventual_visibility`: seconds until a
+    change is searchable. `global_totals`: totals count other tenants' chunks.
+    `distinguishable_absence`: a foreign id is answered otherwise than an absent one.
+    """
+
+    shared_idf: bool = False
+    approximate: Annotated[float, Gt(0), Le(1)] | None = None
+    post_filter: Annotated[int, Ge(1)] | None = None
+    eventual_visibility: Seconds | None = None
+    global_totals: bool = False
+    distinguishable_absence: bool = False
+
+
+@dataclass(frozen=True)
 class TargetEntry:
     """One `[[targets]]` entry: a place loaded once and searched in each of its modes.
 
@@ -39,8 +58,8 @@ class TargetEntry:
     engine of that name; otherwise `endpoint` or `endpoint_env` (the name of an environment
     variable) says where the server is; an adapter in process needs neither. `secrets` maps
     the adapter's names to names of environment variables. `connect`, `place` and `search`
-    are the adapter's own options. With `attach` the target is an index of the user's, which
-    is only read.
+    are the adapter's own options. `declares` are risks that are accepted. With `attach` the
+    target is an index of the user's, which is only read.
     """
 
     adapter: str
@@ -57,6 +76,7 @@ class TargetEntry:
     connect: Mapping[str, object] = field(default_factory=dict)
     place: Mapping[str, object] = field(default_factory=dict)
     search: Mapping[str, object] = field(default_factory=dict)
+    declares: Declares = Declares()
 
     @property
     def engine_name(self) -> str:
@@ -107,12 +127,16 @@ class LeakColumns:
     """What is asked beside the golden set: canary chunks and the unfiltered control arm.
 
     `inconclusive` says what an unproven clean result does: `stop` ends with exit 5, `warn`
-    is printed only.
+    is printed only. `accept_inconclusive` maps ids of single probes to the reason why they
+    need no conclusion. `fail_on` is the least severity of a failed probe that is exit 1;
+    a critical one is always exit 4.
     """
 
     canaries: bool = True
     control: bool = True
     inconclusive: Literal["stop", "warn"] = "stop"
+    accept_inconclusive: Mapping[str, str] = field(default_factory=dict)
+    fail_on: Literal["high", "medium", "low"] = "high"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
     if not is_name(suite.name):
         yield f"{suite.place('name')}: {suite.name!r:.80} {_NAME_RULE}"
     yield from _tenant_faults(suite)
+    for probe, reason in suite.leaks.accept_inconclusive.items():
+        if not reason.strip():
+            place = suite.place("leaks", "accept_inconclusive", probe)
+            yield f"{place}: the reason is empty; say why {probe} needs no conclusion"
     seen: dict[tuple[str, str], int] = {}
     for number, target in enumerate(suite.targets):
         for key, text in _target_faults(target):

@@ -226,3 +226,21 @@ def test_targets_of_the_command_line_are_checked_under_their_own_name(tmp_path: 
 )
 def test_what_no_parser_or_system_takes_is_one_line(tmp_path: Path, text: str, fault: str) -> None:
     assert faults(tmp_path, text)[0].startswith(fault)
+
+
+def test_what_a_target_declares_has_a_line(tmp_path: Path) -> None:
+    text = f"{HEAD}{TARGET}[targets.declares]\nshared_idf = true\napproximate = 0.9\n"
+    suite = load(tmp_path, text)
+    declared = suite.targets[0].declares
+    assert (declared.shared_idf, declared.approximate) == (True, 0.9)
+    assert suite.line("targets", 0, "declares", "approximate") == 7
+    (fault,) = faults(tmp_path, f"{HEAD}{TARGET}[targets.declares]\nshared_id = true\n")
+    assert fault.endswith("unknown key; did you mean 'shared_idf'?")
+
+
+def test_a_probe_is_let_off_with_a_reason_only(tmp_path: Path) -> None:
+    suite = load(tmp_path, f'{HEAD}[leaks.accept_inconclusive]\nP34 = " "\n{TARGET}')
+    (fault,) = suite_faults(suite)
+    assert fault.endswith(
+        "4: leaks.accept_inconclusive.P34: the reason is empty; say why P34 needs no conclusion"
+    )

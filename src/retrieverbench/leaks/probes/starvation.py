@@ -64,7 +64,16 @@ async def _crowded(scene: Scene, tenants: list[Small]) -> None:
             scene.facts[f"crowd {small.crowd}"] = found
             if found < 1.0:
                 scene.facts.setdefault("breaks at", small.crowd)
-            place.expect(found == 1.0, _short(small, seen, found, K))
+            _judge_crowd(place, small, found, _short(small, seen, found, K))
+    if "breaks at" not in scene.facts and len(tenants) > 1:
+        scene.accept("post_filter", f"complete beside {tenants[-1].crowd} chunks", found=False)
+
+
+def _judge_crowd(scene: Scene, small: Small, found: float, told: str) -> None:
+    """Up to the declared number of foreign chunks an answer must be complete."""
+    declared = scene.declared.get("post_filter")
+    is_beyond = declared is not None and small.crowd > declared.value
+    scene.expect(found == 1.0, told, accept="post_filter" if is_beyond else "")
 
 
 async def insertion_orders(scene: Scene) -> None:
@@ -77,9 +86,16 @@ async def insertion_orders(scene: Scene) -> None:
                 continue
             seen, found = await ask_small(place, small, OWN)
             scene.facts[f"own {order}"] = found
-            place.expect(
-                found == 1.0, f"own chunks written {order}: {_short(small, seen, found, OWN)}"
-            )
+            judge_recall(place, found, f"own written {order}: {_short(small, seen, found, OWN)}")
+    if set(scene.facts.values()) == {1.0}:
+        scene.accept("approximate", "the exact answer in every order", found=False)
+
+
+def judge_recall(scene: Scene, found: float, told: str) -> None:
+    """All of the exact answer, or as much of it as the target declares."""
+    declared = scene.declared.get("approximate")
+    is_enough = declared is not None and found >= declared.value
+    scene.expect(found == 1.0, told, accept="approximate" if is_enough else "")
 
 
 async def order_dependence(scene: Scene) -> None:

@@ -1,0 +1,66 @@
+"""The same small tenants under each way in which the backend can filter (P10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from retrieverbench.errors import BackendError
+from retrieverbench.leaks.crowds import OWN, crowds, smalls
+from retrieverbench.leaks.places import Variant
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probes.starvation import (
+    ONE_CONNECTION,
+    SEED,
+    ask_small,
+    has_crowd,
+    judge_recall,
+)
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.run import Abandoned, one_line
+
+
+async def filter_modes(scene: Scene) -> None:
+    """The target's own mode must find everything; the others are told."""
+    modes: Mapping[str, Mapping[str, Any]] = getattr(type(scene.adapter), "filter_modes", {})
+    if not modes:
+        scene.left_out = "the adapter names no filter modes"
+        return
+    found = await _found(scene, "", ONE_CONNECTION)
+    scene.facts["mode of the target"] = found
+    judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
+    for name, options in modes.items():
+        try:
+            scene.facts[f"mode {name}"] = await _found(scene, name, Variant(**options))
+        except Abandoned:
+            raise
+        except BackendError as error:
+            scene.facts[f"mode {name}"] = f"not measured: {one_line(error)}"
+
+
+async def _found(scene: Scene, name: str, variant: Variant) -> float:
+    """The share of the exact answer that the smallest tenant of all finds."""
+    place_name, make_world = crowds(SEED, "shuffled")
+    if name:
+        place_name = f"{place_name}, {name}"
+    small = smalls(SEED)[-1]
+    async with scene.loaded(place_name, make_world, variant) as place:
+        await has_crowd(place, small)
+        _seen, found = await ask_small(place, small, OWN)
+    return found
+
+
+PROBES = (
+    Probe(
+        "P10",
+        "filter modes",
+        "starvation",
+        "high",
+        "A small tenant's own chunks are not found in the filter mode that the target uses: "
+        "choose one of the modes that the table of this probe shows to find all of them.",
+        filter_modes,
+        modes=("dense", "hybrid"),
+        arms=("guarded",),
+        writes=True,
+    ),
+)

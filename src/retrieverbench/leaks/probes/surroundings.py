@@ -1,0 +1,86 @@
+"""What stands around a search: the role's rights, later stages, time (P43, P45, P46)."""
+
+from __future__ import annotations
+
+import math
+from statistics import mean, stdev
+
+from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import only_word
+
+PAIRS = 100
+
+
+async def rights(scene: Scene) -> None:
+    """Whether the isolation that the server enforces binds the role that searches."""
+    if scene.layout != "rls":
+        scene.left_out = f"layout {scene.layout!r} asks no rule of the server"
+        return
+    if scene.description is None:
+        scene.control(False, "the adapter describes its place")
+        return
+    scene.control(True, f"read from {scene.description.server}")
+    for reason in scene.description.unbound:
+        scene.expect(False, reason)
+
+
+async def later_stages(scene: Scene) -> None:
+    """Rerankers and expansions see own candidates only; an adapter's search has none."""
+    scene.left_out = "there are no stages after the search"
+
+
+async def answer_times(scene: Scene) -> None:
+    """A word of a foreign chunk and a word of none, in turn; what differs is told, not judged."""
+    if scene.fidelity != "server":
+        scene.left_out = f"times of a {scene.fidelity or 'retriever'} say nothing of a server"
+        return
+    asker, owner = scene.world.tenants[:2]
+    vector = scene.world.chunks[asker][0].vector
+    there, absent = only_word(scene.world.tenants.index(owner)), "nowhereatall"
+    differences = []
+    for number in range(PAIRS):
+        words = (there, absent) if number % 2 else (absent, there)
+        seconds = {word: (await scene.ask(asker.value, word, vector)).seconds for word in words}
+        differences.append(1e6 * (seconds[there] - seconds[absent]))
+    found = await scene.ask(owner.value, there, vector)
+    scene.control(bool(found.uids), f"{PAIRS} pairs of a word that a foreign chunk holds")
+    spread = stdev(differences)
+    middle, error = mean(differences), 1.96 * spread / math.sqrt(PAIRS)
+    scene.facts["microseconds longer"] = round(middle, 1)
+    scene.facts["95 % interval"] = f"{middle - error:.1f} to {middle + error:.1f}"
+    scene.facts["effect size"] = round(middle / spread, 3) if spread else 0.0
+
+
+PROBES = (
+    Probe(
+        "P43",
+        "rights of the searching role",
+        "fail-open",
+        "high",
+        "The server's own rule does not bind the role that searches: use a role that is "
+        "neither superuser, owner nor BYPASSRLS.",
+        rights,
+        modes=(),
+        arms=("guarded",),
+    ),
+    Probe(
+        "P45",
+        "stages after the search",
+        "leak",
+        "critical",
+        "A reranker or an expansion saw chunks of others: give it own candidates only.",
+        later_stages,
+        modes=(),
+        arms=("guarded",),
+    ),
+    Probe(
+        "P46",
+        "time of an answer",
+        "side channel",
+        "info",
+        "Answers take longer when a foreign chunk matches. This is told and never fails.",
+        answer_times,
+        arms=("guarded",),
+    ),
+)

@@ -1,0 +1,77 @@
+"""Outcomes of probes as exit codes: what fails, from which severity on, and what is only told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from retrieverbench.gate import judge_audit
+from retrieverbench.model import (
+    Artifact,
+    LeakClass,
+    Outcome,
+    ProbeResult,
+    Risk,
+    Severity,
+    TargetResult,
+)
+
+MakeResult = Callable[..., TargetResult]
+MakeArtifact = Callable[..., Artifact]
+MakeAudit = Callable[..., Artifact]
+
+
+@pytest.fixture
+def audited(make_result: MakeResult, make_artifact: MakeArtifact) -> MakeAudit:
+    """An artifact of one target with one probe of this outcome and severity."""
+
+    def make(outcome: Outcome, severity: Severity = "high", **fields: Any) -> Artifact:
+        kind: LeakClass = "starvation"
+        probe = ProbeResult(
+            "P09", "small", "fake", "lexical", "guarded", outcome, kind, severity, "seen", **fields
+        )
+        passed = ProbeResult(
+            "P01", "twin", "fake", "lexical", "guarded", "pass", "leak", "critical"
+        )
+        return make_artifact(make_result(probes=(passed, probe)))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "code"),
+    [
+        ("critical", "high", 4),
+        ("high", "high", 1),
+        ("medium", "high", 0),
+        ("medium", "medium", 1),
+        ("low", "medium", 0),
+        ("low", "low", 1),
+        ("info", "low", 0),
+    ],
+)
+def test_failure_counts_from_the_severity_that_the_suite_names(
+    audited: MakeAudit, severity: Severity, fail_on: Severity, code: int
+) -> None:
+    assert judge_audit(audited("fail", severity), fail_on=fail_on).exit_code == code
+
+
+def test_probe_without_conclusion_is_exit_5_unless_a_reason_is_given(audited: MakeAudit) -> None:
+    artifact = audited("inconclusive", "critical")
+    assert judge_audit(artifact).exit_code == 5
+    assert judge_audit(artifact, accepted={"P34": "other"}).exit_code == 5
+    verdict = judge_audit(artifact, accepted={"P09": "one connection only"})
+    assert (verdict.exit_code, verdict.word) == (0, "inconclusive")
+    assert verdict.reasons[0].endswith("seen; accepted: one connection only")
+
+
+def test_reason_for_no_conclusion_excuses_no_failure(audited: MakeAudit) -> None:
+    verdict = judge_audit(audited("fail", "critical"), accepted={"P09": "known"})
+    assert verdict.exit_code == 4
+
+
+def test_accepted_risk_passes(audited: MakeAudit) -> None:
+    risk = Risk("approximate", "suite.toml:9", "recall 0.95")
+    assert judge_audit(audited("pass", risks=(risk,))).exit_code == 0
