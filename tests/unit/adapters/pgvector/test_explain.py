@@ -15,7 +15,7 @@ from retrieverbench_adapters.pgvector.plans import read_plan
 pytestmark = [pytest.mark.anyio, needs_server]
 
 # Enough foreign rows that the planner takes the vector index for the big tenant.
-CHUNKS = [*make_chunks(ACME, 30), *make_chunks(GLOBEX, 3_000)]
+CHUNKS = [*make_chunks(ACME, 30), *make_chunks(GLOBEX, 1_500)]
 OFF = {"search": {"iterative_scan": "off"}}
 
 

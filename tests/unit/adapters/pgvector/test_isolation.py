@@ -69,7 +69,7 @@ async def test_twins_of_another_tenant_never_show(server: Started, layout: Layou
         assert not description.weaknesses
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["filter", "index", "rls"])
 async def test_hostile_tenants_see_nothing_and_hostile_words_are_words(
     server: Started, layout: Layout
 ) -> None:
@@ -142,7 +142,7 @@ def small_and_big(order: str) -> list[Chunk]:
         return array("f", [value, *(x * scale for x in side)])
 
     own = [replace(c, vector=at_cosine(0.5)) for c in make_chunks(ACME, 10)]
-    crowd = [replace(c, vector=at_cosine(0.9)) for c in make_chunks(GLOBEX, 4_000)]
+    crowd = [replace(c, vector=at_cosine(0.9)) for c in make_chunks(GLOBEX, 2_000)]
     chunks = own + crowd if order == "first" else crowd + own
     if order == "shuffled":
         rng.shuffle(chunks)

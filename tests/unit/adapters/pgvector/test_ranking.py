@@ -60,7 +60,7 @@ async def test_exact_dense_search_agrees_with_brute_force(server: Started) -> No
 
 
 async def test_exact_never_uses_the_vector_index_and_the_default_does(server: Started) -> None:
-    chunks = make_chunks(ACME, 3_000)
+    chunks = make_chunks(ACME, 1_500)
     scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'chunks_vector'"
     for options, used in ((EXACT, False), ({}, True)):
         async with loaded(server, chunks, options=options, concurrency=1) as adapter:

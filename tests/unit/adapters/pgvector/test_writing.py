@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -21,48 +22,51 @@ from retrieverbench.adapter import Deletes, Explains, Moves, ReadsById
 from retrieverbench.engines import Started
 from retrieverbench.errors import TenantError
 from retrieverbench.model import MODES, Layout, TenantId
+from retrieverbench_adapters.pgvector import Pgvector
 
 pytestmark = [
     pytest.mark.anyio,
     needs_server,
-    pytest.mark.parametrize("layout", ["filter", "partition", "index", "rls"]),
+    pytest.mark.parametrize("layout", ["filter", "partition", "index", "rls"], scope="module"),
 ]
+
+
+@pytest.fixture(scope="module")
+async def place(server: Started, layout: Layout) -> AsyncIterator[Pgvector]:
+    """One place for all tests that only read."""
+    async with loaded(server, CHUNKS, place="rb_read", layout=layout, options=EXACT) as adapter:
+        yield adapter
+
 
 CHUNKS = [*make_chunks(ACME, 6), *make_chunks(GLOBEX, 9)]
 NOBODY = TenantId("nobody")
 
 
-async def test_get_reads_the_tenants_own_and_a_foreign_uid_is_absent(
-    server: Started, layout: Layout
-) -> None:
-    async with loaded(server, CHUNKS, layout=layout) as adapter:
-        assert isinstance(adapter, ReadsById)
-        assert isinstance(adapter, Explains)
-        asked = ["acme/c001", "globex/c001", "acme/c000", "none", "", "' OR 1=1 --", "nul\0"]
-        hits = await adapter.get(ACME, asked)
-        assert [(h.uid, h.score, h.tenant, h.text) for h in hits] == [
-            (chunk.uid, 1.0, "acme", chunk.text) for chunk in CHUNKS[:2]
-        ]
-        for foreign in (["globex/c000"], ["acme/none"], []):
-            assert await adapter.get(ACME, foreign) == []
-        assert await adapter.get(NOBODY, asked) == []
+async def test_get_reads_the_tenants_own_and_a_foreign_uid_is_absent(place: Pgvector) -> None:
+    assert isinstance(place, ReadsById)
+    assert isinstance(place, Explains)
+    asked = ["acme/c001", "globex/c001", "acme/c000", "none", "", "' OR 1=1 --", "nul\0"]
+    hits = await place.get(ACME, asked)
+    assert [(h.uid, h.score, h.tenant, h.text) for h in hits] == [
+        (chunk.uid, 1.0, "acme", chunk.text) for chunk in CHUNKS[:2]
+    ]
+    for foreign in (["globex/c000"], ["acme/none"], []):
+        assert await place.get(ACME, foreign) == []
+    assert await place.get(NOBODY, asked) == []
 
 
-async def test_totals_count_what_matches_and_is_the_tenants_own(
-    server: Started, layout: Layout
-) -> None:
+async def test_totals_count_what_matches_and_is_the_tenants_own(place: Pgvector) -> None:
     total: dict[str, Any] = {"want": frozenset({"total"}), "k": 2}
-    async with loaded(server, CHUNKS, layout=layout, options=EXACT) as adapter:
-        for mode in MODES:
-            for tenant, stored in ((ACME, 6), (GLOBEX, 9), (NOBODY, 0)):
-                response = await adapter.search(make_query(tenant, mode, **total))
-                every = len((await adapter.search(make_query(tenant, mode, k=100))).hits)
-                assert response.total == every, (mode, tenant)
-                assert mode == "lexical" or every == stored
-                assert len(response.hits) == min(2, every)
-        none = make_query(ACME, "lexical", text="unheard", **total)
-        assert (await adapter.search(none)).total == 0
-        assert (await adapter.search(make_query(ACME))).total is None
+    for mode in MODES:
+        for tenant, stored in ((ACME, 6), (GLOBEX, 9), (NOBODY, 0)):
+            response = await place.search(make_query(tenant, mode, **total))
+            every = len((await place.search(make_query(tenant, mode, k=100))).hits)
+            assert response.total == every, (mode, tenant)
+            assert mode == "lexical" or every == stored
+            assert len(response.hits) == min(2, every)
+    none = make_query(ACME, "lexical", text="unheard", **total)
+    assert (await place.search(none)).total == 0
+    assert (await place.search(make_query(ACME))).total is None
 
 
 async def test_delete_removes_the_tenants_own_settled_or_not(
@@ -112,21 +116,21 @@ async def test_move_changes_the_owner_and_keeps_the_uid(server: Started, layout:
 
 
 async def test_what_names_no_tenant_is_refused_before_any_request(
-    server: Started, layout: Layout
+    server: Started, place: Pgvector
 ) -> None:
     nameless: Any = object.__new__(TenantId)
     object.__setattr__(nameless, "value", "")
-    async with loaded(server, CHUNKS[:1], layout=layout) as adapter:
-        before = await ask(server, "SELECT count(*) FROM rb_test.chunks")
-        wrong: list[Any] = [nameless, None, "acme"]
-        for tenant in wrong:
-            for call in (
-                adapter.get(tenant, ["acme/c000"]),
-                adapter.delete(tenant, ["acme/c000"]),
-                adapter.move("acme/c000", tenant, ACME),
-                adapter.move("acme/c000", ACME, tenant),
-                adapter.explain(make_query(tenant)),
-            ):
-                with pytest.raises(TenantError):
-                    await call
-        assert await ask(server, "SELECT count(*) FROM rb_test.chunks") == before
+    before = await ask(server, "SELECT uid, tenant FROM rb_read.chunks ORDER BY uid")
+    wrong: list[Any] = [nameless, None, "acme"]
+    for tenant in wrong:
+        for call in (
+            place.get(tenant, ["acme/c000"]),
+            place.delete(tenant, ["acme/c000"]),
+            place.move("acme/c000", tenant, ACME),
+            place.move("acme/c000", ACME, tenant),
+            place.explain(make_query(tenant)),
+        ):
+            with pytest.raises(TenantError):
+                await call
+    after = await ask(server, "SELECT uid, tenant FROM rb_read.chunks ORDER BY uid")
+    assert after == before
