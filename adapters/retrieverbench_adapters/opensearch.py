@@ -385,9 +385,10 @@ def _errors(endpoint: str) -> Iterator[None]:
     except ConnectionTimeout as error:
         raise TimedOut(f"opensearch: {endpoint} gave no answer in time") from error
     except ConnectionError as error:
-        refused = isinstance(error.info, ClientConnectorError)
-        code = Code.CONNECT if refused else Code.RESET
+        code = Code.CONNECT if isinstance(error.info, ClientConnectorError) else Code.RESET
         text = f"opensearch: {endpoint}: {one_line(str(error.info))}"
+        if isinstance(error.info, UnicodeDecodeError):  # a body that came, and is no text
+            raise AdapterError(text) from error
         raise Unavailable(text, code=code) from error
     except TransportError as error:
         told = error.info.get("error") if isinstance(error.info, dict) else None

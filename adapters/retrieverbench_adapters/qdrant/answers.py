@@ -8,6 +8,7 @@ from typing import Any
 
 from retrieverbench.errors import AdapterError
 from retrieverbench.model import Hit
+from retrieverbench.remote import ties_by_uid
 from retrieverbench_adapters.qdrant.fields import Fields, label_of, text_of, uid_of
 
 
@@ -16,11 +17,10 @@ def to_hits(
 ) -> list[Hit]:
     """Best first, equal scores by uid. `negated`: the score is a distance.
 
-    Raises AdapterError for a point without a uid, and for a score that is no number.
+    Raises AdapterError for a point without a uid, for a score that is no number, and for one
+    above the score before it.
     """
-    hits = [_hit(point, fields, want, negated=negated) for point in points]
-    hits.sort(key=lambda hit: (-hit.score, hit.uid))
-    return hits
+    return ties_by_uid(_hit(point, fields, want, negated=negated) for point in points)
 
 
 def _hit(point: Any, fields: Fields, want: frozenset[str], *, negated: bool) -> Hit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from retrieverbench.remote.batches import batches
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
+from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, hide_secrets, one_line, seconds
 from retrieverbench.remote.terms import metadata_term
 
@@ -20,4 +21,5 @@ __all__ = [
     "one_line",
     "reciprocal_rank_fusion",
     "seconds",
+    "ties_by_uid",
 ]

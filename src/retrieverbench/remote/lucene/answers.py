@@ -9,14 +9,14 @@ from retrieverbench.model import Hit, Query, Response
 from retrieverbench.model.tenant import MAX_TENANT_BYTES
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
 from retrieverbench.remote.lucene.requests import Json
+from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line
 
 
 def read_response(answer: Json, query: Query) -> Response:
     """The hits of one search, best first, ties by uid."""
     found = answer["hits"]
-    hits = [_hit(hit, query.want) for hit in found["hits"]]
-    hits.sort(key=lambda hit: (-hit.score, hit.uid))
+    hits = ties_by_uid(_hit(hit, query.want) for hit in found["hits"])
     total = found.get("total", {}).get("value") if query.mode == "lexical" else None
     partial = bool(answer["timed_out"] or answer["_shards"]["failed"])
     return Response(hits, float(answer["took"]), partial, total)

@@ -25,7 +25,7 @@ def test_an_incomplete_answer_says_so(failed: int, timed_out: bool, partial: boo
 def test_ties_come_in_the_order_of_uids() -> None:
     hits = [
         {"_score": score, "fields": {"uid": [uid], "tenant": ["a"]}}
-        for uid, score in [("b", 1.0), ("a", 1.0), ("c", 2.0)]
+        for uid, score in [("c", 2.0), ("b", 1.0), ("a", 1.0)]
     ]
     answer = {**empty_answer(), "hits": {"hits": hits}}
     found = read_response(answer, query("a", "dense")).hits
