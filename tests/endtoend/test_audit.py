@@ -39,3 +39,41 @@ def test_an_unknown_probe_is_told_with_the_nearest(bench: Bench) -> None:
     done = bench.run("leaks", bench.suite('adapter = "memory"'), "--probe", "P001")
     assert done.returncode == 2
     assert "--probe: 'P001' is unknown; did you mean 'P01'?" in done.stderr
+
+
+READ_ONLY = """
+from retrieverbench.adapter import Description
+from retrieverbench.model import Response
+
+
+class ReadOnly:
+    capabilities = frozenset({"lexical", "filter"})
+
+    @classmethod
+    async def open(cls, settings):
+        return cls()
+
+    async def search(self, query):
+        return Response([])
+
+    async def describe(self):
+        return Description("mine", "1", "none", "1", {}, {})
+
+    async def close(self):
+        pass
+"""
+
+
+def test_what_cannot_be_loaded_is_not_accused(bench: Bench) -> None:
+    (bench.folder / "mine.py").write_text(READ_ONLY)
+    done = bench.run("leaks", bench.suite('adapter = "mine.py:ReadOnly"\nmodes = ["lexical"]'))
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "this adapter cannot be loaded; give it put and settle" in done.stdout
+
+
+def test_an_audit_never_becomes_a_baseline(bench: Bench) -> None:
+    bench.run("leaks", bench.suite('adapter = "memory"'), "--probe", "P22")
+    (audit,) = bench.folder.glob("results/audits/*/*.json")
+    done = bench.run("baseline", "accept", audit)
+    assert done.returncode == 2
+    assert "it is a leak audit, which measures nothing; name the artifact of a run" in done.stderr

@@ -134,3 +134,22 @@ def test_what_is_in_one_file_only_is_told(
 
 def test_help_says_which_trec_eval(bench: Bench) -> None:
     assert "version 10 called with -c" in " ".join(bench.run("score", "--help").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("convention", "note"),
+    [
+        ("trec_eval", "nDCG@10 of trec_eval has linear gain; it is shown as ndcg_lin@10"),
+        ("ranx", "nDCG@10 is exponential gain here; what ranx calls nDCG is nDCG_lin@10"),
+    ],
+)
+def test_namesakes_of_the_houses_ndcg_are_told(bench: Bench, convention: str, note: str) -> None:
+    (bench.folder / "run.txt").write_text("1 Q0 a 1 2.0 x\n")
+    (bench.folder / "qrels.txt").write_text("1 0 a 2\n")
+    names = "nDCG@10,nDCG_lin@10"
+    done = bench.run(
+        "score", "run.txt", "qrels.txt", "--convention", convention, "--metrics", names
+    )
+    assert done.returncode == 0, done.stderr
+    assert note in done.stderr
+    assert len(done.stdout.splitlines()) == len(set(done.stdout.splitlines()))

@@ -124,6 +124,6 @@ class Bench:
 
     def artifact(self) -> dict[str, Any]:
         """The newest artifact of this folder."""
-        (path,) = sorted(self.folder.glob("results/runs/*/*.json"))[-1:]
+        (path,) = sorted(self.folder.glob("results/*s/*/*.json"))[-1:]
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found

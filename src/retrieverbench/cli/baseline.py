@@ -64,8 +64,8 @@ def accept(
         path = newest_artifact(path)
         click.echo(f"newest artifact: {path}")
     artifact = read_artifact(path)
-    folder = results or results_of(path)
     check_acceptable(artifact, because=because, allow_dirty=allow_dirty)
+    folder = results or results_of(path)
     suite = _suite_of(artifact, folder, suite_file)
     labels = [result.target.label for result in artifact.targets]
     before, _unreadable = load_baselines(folder / "baselines", artifact.suite, labels)

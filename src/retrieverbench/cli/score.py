@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +55,8 @@ def score(
     result = score_trec(run, qrels.grades, names, convention)
     with reader_may_leave():
         _print(result, names, as_json=as_json)
+    for note in _namesakes(result, convention):
+        tell(f"note: {note}")
     for note in qrels.notes:
         tell(f"warning: {note}")
     is_valid = any(value is not None for value in result["mean"].values())
@@ -88,12 +90,28 @@ def _names(metrics: str | None, convention: str) -> list[str]:
     return known or ["MRR@10"]  # of the systems that have none of the usual ones
 
 
+def _namesakes(result: TrecScores, convention: str) -> Iterator[str]:
+    """Where a system's own nDCG is another number than the house's."""
+    from retrieverbench.metrics import parse_metric
+    from retrieverbench.metrics.conventions import find_convention
+
+    offers = find_convention(convention).offers
+    for name, canonical in result["asked"].items():
+        metric = parse_metric(name)
+        if metric.base != "ndcg":
+            continue
+        if canonical.startswith("ndcg_lin"):
+            yield f"{name} of {convention} has linear gain; it is shown as {canonical}"
+        elif metric.slug.replace("ndcg", "ndcg_lin", 1) in offers and convention != "house":
+            linear = metric.label.replace("nDCG", "nDCG_lin", 1)
+            yield f"{name} is exponential gain here; what {convention} calls nDCG is {linear}"
+
+
 def _print(result: TrecScores, names: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(_by_asked_name(result), sort_keys=True))
         return
-    for name in names:
-        canonical = result["asked"][name]
+    for canonical in dict.fromkeys(result["asked"][name] for name in names):
         value = result["mean"][canonical]
         click.echo(f"{canonical}\tall\t{'n/a' if value is None else format(value, '.4f')}")
 

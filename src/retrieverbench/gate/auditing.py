@@ -35,7 +35,8 @@ def _reasons(
     for result in artifact.targets:
         if result.failure is not None:
             is_absent = result.failure_kind == "absent" and not result.required
-            text = f"{result.target.label}: not audited: {result.failure}"
+            remedy = f"; {result.remedy}" if result.remedy else ""
+            text = f"{result.target.label}: not audited: {result.failure}{remedy}"
             yield 0 if is_absent else BACKEND, "not measured", text
         for probe in result.probes:
             text = _text(result.target.label, probe)
@@ -48,7 +49,10 @@ def _reasons(
             elif probe.outcome == "inconclusive":
                 yield NOTHING if inconclusive == "stop" else 0, "inconclusive", text
         if result.failure is None and not any(p.outcome != "not applicable" for p in result.probes):
-            yield NOTHING, "not measured", f"{result.target.label}: no probe could be asked"
+            reason = next((p.reason for p in result.probes), "no probe makes sense here")
+            yield NOTHING, "not measured", f"{result.target.label}: nothing was probed: {reason}"
+    if not any(result.probes for result in artifact.targets):
+        yield NOTHING, "not measured", "nothing was probed"
     if not artifact.complete:
         yield INTERRUPTED, "interrupted", "not everything was probed; run it again"
 

@@ -148,8 +148,9 @@ def _against_baseline(
     differing = differences(result, artifact, baseline)
     if differing:
         reason = (
-            f"not comparable with the baseline: {'; '.join(differing)}; "
-            "review the report and accept a run that is"
+            f"not comparable with the baseline: {'; '.join(differing)}"
+            f"{_for_information(rule, result, observed, part, baseline)}; if the change is meant, "
+            "review the report and accept this run as the new baseline"
         )
         return _result(rule, result, "refused", reason, observed=observed)
     name = canonical(rule.metric or "")
@@ -157,6 +158,16 @@ def _against_baseline(
     if isinstance(then, str):
         return _result(rule, result, "refused", then, observed=observed)
     return _no_worse(rule, result, observed, then)
+
+
+def _for_information(
+    rule: Rule, result: TargetResult, observed: _Observed, part: _Part, baseline: Baseline
+) -> str:
+    """Both numbers where they are there, so that the reader sees what was not judged."""
+    then = baseline_mean(canonical(rule.metric or ""), baseline, result, part.cases)
+    if isinstance(then, str) or observed.value is None:
+        return ""
+    return f"; not judged: {rule.metric} {observed.value:.6g}, baseline {then:.6g}"
 
 
 def _no_worse(rule: Rule, result: TargetResult, observed: _Observed, then: float) -> RuleResult:

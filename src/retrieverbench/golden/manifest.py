@@ -99,8 +99,15 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.manifest.json")
 
 
-def read_manifest(path: Path, set_faults: Faults, faults: Faults) -> Manifest | None:
-    """The manifest beside a set, or None with the faults noted.
+def bump_command(path: Path) -> str:
+    """What writes the manifest of a set; words in capitals are the user's."""
+    return f"retrieverbench golden bump {path.name} --corpus CORPUS.jsonl --reason WHY"
+
+
+def read_manifest(
+    path: Path, set_faults: Faults, faults: Faults, *, optional: bool = False
+) -> Manifest | None:
+    """The manifest beside a set, or None with the faults noted; `optional` only warns of none.
 
     `set_faults` take what is wrong with the set (a version in its name, but no manifest),
     `faults` what is wrong with the manifest itself.
@@ -108,25 +115,25 @@ def read_manifest(path: Path, set_faults: Faults, faults: Faults) -> Manifest | 
     where = manifest_path(path)
     if not where.is_file():
         if split_name(path)[1] is not None:
-            set_faults.error(
-                "G33", "no manifest beside the set; create it with 'retrieverbench golden bump'"
-            )
+            note = set_faults.warn if optional else set_faults.error
+            note("G33", f"no manifest beside the set; once it is right: {bump_command(path)}")
         else:
+            first = path.with_name(f"{path.name.removesuffix('.jsonl')}.v1.jsonl")
             set_faults.warn(
                 "G48",
                 "no version in the name and no manifest; a run on this set can neither become "
-                "a baseline nor be compared with one, create both with "
-                "'retrieverbench golden bump'",
+                f"a baseline nor be compared with one; save it as {first.name} and write one: "
+                f"{bump_command(first)}",
             )
         return None
     try:
         raw: object = json.loads(where.read_bytes())
     except (OSError, ValueError) as error:
-        faults.error("G33", f"unreadable: {error}; create it with 'retrieverbench golden bump'")
+        faults.error("G33", f"unreadable: {error}; restore it, or remove it and write it anew")
         return None
     if not isinstance(raw, dict):
         faults.error(
-            "G33", "unreadable: not a JSON object; create it with 'retrieverbench golden bump'"
+            "G33", "unreadable: not a JSON object; restore it, or remove it and write it anew"
         )
         return None
     try:
@@ -149,7 +156,8 @@ def check_bytes(manifest: Manifest, path: Path, raw: bytes, faults: Faults) -> N
         )
         faults.error(
             "G32",
-            f"sha256 is {_short(digest)}, the manifest says {_short(manifest.sha256)}; {reason}",
+            f"sha256 is {_short(digest)}, the manifest says {_short(manifest.sha256)}; {reason}; "
+            f"{_next_version(path)}",
         )
     name, version = split_name(path)
     for key, promised, found in (
@@ -159,6 +167,13 @@ def check_bytes(manifest: Manifest, path: Path, raw: bytes, faults: Faults) -> N
     ):
         if promised != found:
             faults.error("G33", f"{key}: manifest {quote(promised)}, file {quote(found)}")
+
+
+def _next_version(path: Path) -> str:
+    """What to do with a set that was changed on purpose, or not."""
+    name, version = split_name(path)
+    newer = f"{name}.v{(version or 0) + 1}.jsonl"
+    return f"restore it, or save it as {newer}, bump that and name it in the suite"
 
 
 def check_counts(manifest: Manifest, cases: Sequence[GoldenCase], faults: Faults) -> None:
@@ -173,7 +188,11 @@ def check_counts(manifest: Manifest, cases: Sequence[GoldenCase], faults: Faults
 def check_corpus(manifest: Manifest, corpus: Corpus, faults: Faults) -> None:
     """The corpus is the one that the labels were made for."""
     if corpus.sha256 != manifest.corpus.sha256:
-        faults.error("G41", "sha256 differs from the manifest's corpus.sha256")
+        faults.error(
+            "G41",
+            "the corpus was changed after the bump (corpus.sha256 of the manifest differs); "
+            "restore it, or save the set as its next version and bump that with this corpus",
+        )
     if len(corpus.chunks) != manifest.corpus.chunks:
         faults.error(
             "G41", f"corpus.chunks: manifest {manifest.corpus.chunks}, file {len(corpus.chunks)}"

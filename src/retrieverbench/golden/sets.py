@@ -65,8 +65,12 @@ def load_set(
     *,
     tenant_pattern: str = DEFAULT_TENANT_PATTERN,
     default_tenant: str | None = None,
+    manifest_optional: bool = False,
 ) -> tuple[Corpus, GoldenSet]:
-    """Read corpus and golden set, and report the faults of all their files at once."""
+    """Read corpus and golden set, and report the faults of all their files at once.
+
+    With `manifest_optional` a version without its manifest is a warning: it is being made.
+    """
     _refuse_unreadable(corpus_path, path)
     corpus_faults, faults = Faults(str(corpus_path)), Faults(str(path))
     draft = read_corpus(corpus_path, corpus_faults, tenant_pattern=tenant_pattern)
@@ -74,7 +78,9 @@ def load_set(
         # Every label would be blamed for what is wrong with the corpus.
         read_lines(read_file(path), faults)
         settle([corpus_faults, faults])
-    golden, others = _read_golden(path, draft, faults, tenant_pattern, default_tenant)
+    golden, others = _read_golden(
+        path, draft, faults, tenant_pattern, default_tenant, manifest_optional=manifest_optional
+    )
     settle([corpus_faults, faults, *others])
     corpus = replace(draft.corpus, warnings=settle([corpus_faults]))
     return corpus, replace(golden, warnings=settle([faults, *others]))
@@ -133,10 +139,12 @@ def _read_golden(
     faults: Faults,
     tenant_pattern: str,
     default_tenant: str | None,
+    *,
+    manifest_optional: bool = False,
 ) -> tuple[GoldenSet, list[Faults]]:
     raw = read_file(path)
     others = [Faults(str(manifest_path(path)))]
-    manifest = read_manifest(path, faults, others[0])
+    manifest = read_manifest(path, faults, others[0], optional=manifest_optional)
     terms = Terms(tenant_pattern, default_tenant)
     if manifest is not None:
         terms = Terms(tenant_pattern, manifest.default_tenant or default_tenant, manifest.grades)

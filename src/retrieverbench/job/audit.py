@@ -10,7 +10,7 @@ import anyio
 
 from retrieverbench.adapter import Adapter, Description, Recorder
 from retrieverbench.engines.compose import Compose
-from retrieverbench.errors import BackendError
+from retrieverbench.errors import BackendError, NotConfigured
 from retrieverbench.job.assemble import assemble, bare_result
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
@@ -34,7 +34,23 @@ from retrieverbench.leaks import (
     make_world,
 )
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
-from retrieverbench.run import Connection, Engines, Place, Suite, connect, load_place, open_adapter
+from retrieverbench.run import (
+    Connection,
+    Engines,
+    Place,
+    Suite,
+    connect,
+    is_loaded,
+    load_place,
+    open_adapter,
+)
+
+_READ_ONLY = {
+    True: "the audit writes chunks of its own, and nothing is written to an attached index; "
+    "audit the same settings without [targets.attach], in a place of their own",
+    False: "the audit writes chunks of its own, and this adapter cannot be loaded; "
+    "give it put and settle (capability 'put')",
+}
 
 
 @dataclass(slots=True)
@@ -72,7 +88,7 @@ async def run_audit(
         complete = True
     for fault in engines.faults:
         progress.note(fault)
-    return assemble(
+    artifact = assemble(
         prepared,
         [target for each in audited for target in _results(prepared, each)],
         embedded=job.embedded,
@@ -81,12 +97,17 @@ async def run_audit(
         started=job.started,
         complete=complete,
     )
+    return replace(artifact, kind="audit")
 
 
 async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Probe]) -> None:
     """Everything of one entry; its failure is kept and stops nothing else."""
     state = each.state
     if state.failure is not None or state.loaded is None:
+        job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
+        return
+    if not is_loaded(state.entry, state.loaded):
+        state.failure = NotConfigured(_READ_ONLY[state.entry.attach is not None])
         job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
         return
     capabilities = state.loaded.cls.capabilities

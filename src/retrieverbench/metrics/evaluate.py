@@ -163,7 +163,10 @@ def _readable_grades(question: Question, rules: Rules) -> Mapping[str, float]:
     if rules.all_negative_stops and grades and not read:
         raise InputError(f"query {question.id!r:.80} has negative grades only")
     if rules.numeric_queries_only and not question.id.isdigit():
-        raise InputError(f"query {question.id!r:.80} is not a number, which gdeval asks for")
+        raise InputError(
+            f"query {question.id!r:.80} is not a number, which gdeval asks for; "
+            "nDCG_lin, which is what ir_measures calls nDCG, takes any"
+        )
     return read
 
 

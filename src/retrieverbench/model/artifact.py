@@ -102,6 +102,7 @@ class GoldenRecord:
 class Artifact:
     """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601).
 
+    `kind` is `audit` where targets were probed for leaks and nothing else was measured.
     `metrics` are the canonical names that suite and rules asked for; scores may hold more,
     and reports show these only. Empty where the artifact does not tell. `suite_file` is the
     suite seen from the results folder, "" where the two have no folder in common. `sha256`
@@ -126,6 +127,7 @@ class Artifact:
     targets: tuple[TargetResult, ...]
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
+    kind: Literal["run", "audit"] = "run"
     metrics: tuple[str, ...] = ()
     suite_file: str = ""
     sha256: str = ""

@@ -18,6 +18,9 @@ LISTED = 10
 
 def objections(artifact: Artifact, because: str, *, allow_dirty: bool) -> Iterator[str]:
     """Everything that keeps a run from becoming a baseline, with what to do about it."""
+    if artifact.kind == "audit":
+        yield "it is a leak audit, which measures nothing; name the artifact of a run"
+        return
     yield from _altered(artifact)
     measured = [result for result in artifact.targets if result.scores is not None]
     if not measured:

@@ -19,8 +19,9 @@ _NAME = re.compile(r"\d{8}T\d{6}Z-[^/]+\.json")
 
 
 def run_path(artifact: Artifact, results: Path) -> Path:
-    """Where the artifact of a run lies: `runs/<suite>/<UTC>-<run id>.json`."""
-    return results / "runs" / artifact.suite / f"{artifact.started}-{artifact.run_id}.json"
+    """Where it lies: `runs/<suite>/<UTC>-<run id>.json`, an audit in `audits/<suite>/`."""
+    folder = results / f"{artifact.kind}s" / artifact.suite
+    return folder / f"{artifact.started}-{artifact.run_id}.json"
 
 
 def newest_artifact(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from retrieverbench.report.cells import DASH
 from retrieverbench.report.table import Table
 
 NOT_TOLD = "not told"
+NOT_ASKED = "not asked"
 MAX_SETTING = 60
 """Characters of one setting in a report; the artifact holds it whole."""
 
@@ -22,7 +23,7 @@ def validity(artifact: Artifact) -> Table:
             result.fidelity or DASH,
             f"{backend.server} {backend.server_version}",
             stored(backend.chunks),
-            *_plan_cells(result.plan),
+            *(_plan_cells(result.plan) if artifact.kind == "run" else (NOT_ASKED, NOT_ASKED)),
             "; ".join((*backend.weaknesses, *_caveat(result.plan))) or "nothing known",
         )
         for result in artifact.targets

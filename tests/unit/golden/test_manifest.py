@@ -73,7 +73,8 @@ def test_a_changed_file_is_refused(first: Path, corpus_path: Path) -> None:
     assert errors(first, corpus_path) == [
         (
             f"demo.v1.jsonl: sha256 is {new}…, the manifest says {old}…; "
-            "the file was changed after the bump [G32]"
+            "the file was changed after the bump; restore it, or save it as demo.v2.jsonl, "
+            "bump that and name it in the suite [G32]"
         )
     ]
 
@@ -81,17 +82,25 @@ def test_a_changed_file_is_refused(first: Path, corpus_path: Path) -> None:
 def test_changed_line_endings_are_named(first: Path, corpus_path: Path) -> None:
     first.write_bytes(first.read_bytes().replace(b"\n", b"\r\n"))
     [message] = errors(first, corpus_path)
-    assert message.endswith("…; only the line endings differ (CRLF) [G32]")
+    assert "…; only the line endings differ (CRLF); restore it, or save" in message
 
 
 def test_a_versioned_set_without_manifest_is_refused(first: Path, corpus_path: Path) -> None:
     manifest_path(first).unlink()
     assert errors(first, corpus_path) == [
         (
-            "demo.v1.jsonl: no manifest beside the set; create it with "
-            "'retrieverbench golden bump' [G33]"
+            "demo.v1.jsonl: no manifest beside the set; once it is right: "
+            "retrieverbench golden bump demo.v1.jsonl --corpus CORPUS.jsonl --reason WHY [G33]"
         )
     ]
+
+
+def test_a_version_that_is_being_made_is_checked_without_manifest(
+    first: Path, corpus_path: Path
+) -> None:
+    manifest_path(first).unlink()
+    _corpus, golden = load_set(first, corpus_path, manifest_optional=True)
+    assert any("no manifest beside the set; once it is right" in w for w in golden.warnings)
 
 
 def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
@@ -103,8 +112,9 @@ def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
     assert golden.warnings == (
         (
             f"{path}: no version in the name and no manifest; a run on this set can neither "
-            "become a baseline nor be compared with one, create both with "
-            "'retrieverbench golden bump' [G48]"
+            "become a baseline nor be compared with one; save it as demo.v1.jsonl and write "
+            "one: retrieverbench golden bump demo.v1.jsonl --corpus CORPUS.jsonl --reason WHY "
+            "[G48]"
         ),
     )
 
@@ -116,10 +126,10 @@ def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
             "{",
             (
                 "unreadable: Expecting property name enclosed in double quotes: "
-                "line 1 column 2 (char 1); create it with 'retrieverbench golden bump'"
+                "line 1 column 2 (char 1); restore it, or remove it and write it anew"
             ),
         ),
-        ("[]", "unreadable: not a JSON object; create it with 'retrieverbench golden bump'"),
+        ("[]", "unreadable: not a JSON object; restore it, or remove it and write it anew"),
     ],
 )
 def test_an_unreadable_manifest(first: Path, corpus_path: Path, text: str, message: str) -> None:
@@ -158,7 +168,11 @@ def test_an_unreadable_manifest(first: Path, corpus_path: Path, text: str, messa
         ),
         (
             {"corpus": {"file": "corpus.jsonl", "sha256": "0", "chunks": 8}},
-            "corpus.jsonl: sha256 differs from the manifest's corpus.sha256 [G41]",
+            (
+                "corpus.jsonl: the corpus was changed after the bump (corpus.sha256 of the manifest "
+                "differs); restore it, or save the set as its next version and bump that with this "
+                "corpus [G41]"
+            ),
         ),
         (
             {"retired": [{"id": "c0", "reason": " "}]},
@@ -182,7 +196,11 @@ def test_the_size_of_the_corpus_is_compared(first: Path, corpus_path: Path) -> N
     with corpus_path.open("a") as file:
         file.write('{"id": "new", "tenant": "acme", "text": "t"}\n')
     assert errors(first, corpus_path) == [
-        "corpus.jsonl: sha256 differs from the manifest's corpus.sha256 [G41]",
+        (
+            "corpus.jsonl: the corpus was changed after the bump (corpus.sha256 of the manifest "
+            "differs); restore it, or save the set as its next version and bump that with this "
+            "corpus [G41]"
+        ),
         "corpus.jsonl: corpus.chunks: manifest 8, file 9 [G41]",
     ]
 

@@ -61,9 +61,11 @@ async def unknown_tenant(scene: Scene) -> None:
 async def identical_text(scene: Scene) -> None:
     """The same text and vector in every tenant: each gets its own copies."""
     for tenant in scene.world.tenants:
+        canary = scene.world.canaries[tenant]
+        own = await scene.ask(tenant.value, canary.text, canary.vector)
+        scene.control(canary.uid in own.uids, f"{tenant.value!r} finds a chunk by its own text")
         for twin in (c for c in scene.world.chunks[tenant] if c.id.startswith("twin")):
             seen = await scene.ask(tenant.value, twin.text, twin.vector)
-            scene.control(bool(seen.uids), f"{tenant.value!r} gets an answer")
             scene.expect(
                 twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"
             )
