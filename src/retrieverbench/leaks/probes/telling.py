@@ -38,7 +38,8 @@ async def totals(scene: Scene) -> None:
             total = seen.total or 0
             scene.expect(total <= own, f"{who} was told a total of {total}")
             if asked == number:
-                scene.control(total > 0, f"{who} is told a total above 0 for its own word")
+                scene.control(bool(seen.uids), f"{who} finds chunks by its own word")
+                scene.expect(total > 0, f"{who} was told a total of 0 for chunks that it found")
             elif scene.mode == "lexical":
                 scene.expect(
                     not total, f"{who} was told that {total} hold a word that only others use"
