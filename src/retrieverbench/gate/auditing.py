@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from retrieverbench.gate.judge import BACKEND, FAILED, INTERRUPTED, LEAK, NOTHING, Reason, settled
-from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, Verdict
+from retrieverbench.gate.judge import (
+    BACKEND,
+    FAILED,
+    INTERRUPTED,
+    LEAK,
+    NOTHING,
+    PASSED,
+    Reason,
+    settled,
+)
+from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, TargetResult, Verdict
 
 
 def judge_audit(
@@ -22,40 +31,58 @@ def judge_audit(
     though required is exit 3. A probe without a conclusion is exit 5, or only told when
     `inconclusive` is `warn` or `accepted` gives a reason under the probe's id.
     """
-    return settled(list(_reasons(artifact, fail_on, inconclusive, accepted or {})), ())
-
-
-def _reasons(
-    artifact: Artifact,
-    fail_on: Severity,
-    inconclusive: Literal["stop", "warn"],
-    accepted: Mapping[str, str],
-) -> Iterator[Reason]:
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    for result in artifact.targets:
-        if result.failure is not None:
-            is_absent = result.failure_kind == "absent" and not result.required
-            remedy = f"; {result.remedy}" if result.remedy else ""
-            text = f"{result.target.label}: not audited: {result.failure}{remedy}"
-            yield 0 if is_absent else BACKEND, "not measured", text
-        for probe in result.probes:
-            text = _text(result.target.label, probe)
-            if probe.outcome == "fail" and probe.severity == "critical":
-                yield LEAK, "leak", text
-            elif probe.outcome == "fail" and probe.severity in failing:
-                yield FAILED, "fail", text
-            elif probe.outcome == "inconclusive" and probe.probe in accepted:
-                yield 0, "inconclusive", f"{text}; accepted: {accepted[probe.probe]}"
-            elif probe.outcome == "inconclusive":
-                yield NOTHING if inconclusive == "stop" else 0, "inconclusive", text
-        if result.failure is None and not any(p.outcome != "not applicable" for p in result.probes):
-            reason = next((p.reason for p in result.probes), "no probe makes sense here")
-            yield NOTHING, "not measured", f"{result.target.label}: nothing was probed: {reason}"
+    stop = NOTHING if inconclusive == "stop" else PASSED
+    return settled(
+        [
+            *(reason for result in artifact.targets for reason in _unprobed(result)),
+            *(
+                reason
+                for result in artifact.targets
+                for probe in result.probes
+                if (reason := _of_probe(result, probe, failing, stop, accepted or {}))
+            ),
+            *_cut_short(artifact),
+        ],
+        (),
+    )
+
+
+def _unprobed(result: TargetResult) -> Iterator[Reason]:
+    """A target that failed, or of which nothing could be asked."""
+    label = result.target.label
+    if result.failure is not None:
+        is_absent = result.failure_kind == "absent" and not result.required
+        remedy = f"; {result.remedy}" if result.remedy else ""
+        text = f"{label}: not audited: {result.failure}{remedy}"
+        yield PASSED if is_absent else BACKEND, "not measured", text
+    elif all(probe.outcome == "not applicable" for probe in result.probes):
+        reason = next((probe.reason for probe in result.probes), "no probe makes sense here")
+        yield NOTHING, "not measured", f"{label}: nothing was probed: {reason}"
+
+
+def _of_probe(
+    result: TargetResult,
+    probe: ProbeResult,
+    failing: Sequence[Severity],
+    stop: int,
+    accepted: Mapping[str, str],
+) -> Reason | None:
+    label = result.target.label
+    text = f"{label}: {probe.probe} {probe.title} ({probe.arm}): {probe.reason}"
+    if probe.outcome == "fail":
+        if probe.severity == "critical":
+            return LEAK, "leak", text
+        return (FAILED, "fail", text) if probe.severity in failing else None
+    if probe.outcome != "inconclusive":
+        return None
+    if probe.probe in accepted:
+        return PASSED, "inconclusive", f"{text}; accepted: {accepted[probe.probe]}"
+    return stop, "inconclusive", text
+
+
+def _cut_short(artifact: Artifact) -> Iterator[Reason]:
     if not any(result.probes for result in artifact.targets):
         yield NOTHING, "not measured", "nothing was probed"
     if not artifact.complete:
         yield INTERRUPTED, "interrupted", "not everything was probed; run it again"
-
-
-def _text(label: str, probe: ProbeResult) -> str:
-    return f"{label}: {probe.probe} {probe.title} ({probe.arm}): {probe.reason}"

@@ -170,8 +170,8 @@ def test_an_unreadable_manifest(first: Path, corpus_path: Path, text: str, messa
             {"corpus": {"file": "corpus.jsonl", "sha256": "0", "chunks": 8}},
             (
                 "corpus.jsonl: the corpus was changed after the bump (corpus.sha256 of the "
-                "manifest differs); restore it, or save the set as its next version and bump that with this "
-                "corpus [G41]"
+                "manifest differs); restore it, or save the set as its next version and bump "
+                "that with this corpus [G41]"
             ),
         ),
         (
