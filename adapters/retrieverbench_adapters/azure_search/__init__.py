@@ -41,7 +41,7 @@ import anyio
 from azure.core.exceptions import ResourceNotFoundError
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import AdapterError, InputError, Refused, TenantError, Unsupported
+from retrieverbench.errors import AdapterError, InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench_adapters.azure_search.answers import Answer, only_asked_for, plain, read_hit
@@ -107,8 +107,7 @@ class AzureSearch:
         self._refuse_to_write()
         chunks_of: dict[str, list[Chunk]] = {}
         for chunk in chunks:
-            if not isinstance(chunk.tenant, TenantId):
-                raise TenantError(f"azure_search: chunk {chunk.id!r}: its tenant is not checked")
+            TenantId(chunk.tenant.value)  # raises for what names no tenant
             chunks_of.setdefault(self._index_of(chunk.tenant), []).append(chunk)
         for index, own in chunks_of.items():
             await self._indexes.ensure(index)

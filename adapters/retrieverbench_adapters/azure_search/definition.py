@@ -26,7 +26,7 @@ def index_name(place: str) -> str:
 
 def tenant_index_name(place: str, tenant: TenantId) -> str:
     """The name of one tenant's own index: the place's prefix, and a hash of both."""
-    if not isinstance(tenant, TenantId):
+    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
     whole = json.dumps([place, tenant.value]).encode()
     return f"{tenant_index_prefix(place)}{hashlib.sha256(whole).hexdigest()[:32]}"

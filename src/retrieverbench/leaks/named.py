@@ -45,10 +45,8 @@ async def open_named(
     ordinary = [c for c in world.all_chunks() if c.tenant.value in ORDINARY]
     adapter = await stack.enter_async_context(scene.open(ordinary))
     others = [tenant for tenant in world.tenants if tenant.value not in ORDINARY]
-    if await put(scene, adapter, [chunk for tenant in others for chunk in world.chunks[tenant]]):
-        taken = others
-    else:
-        taken = [t for t in others if await put(scene, adapter, world.chunks[t])]
+    # One by one: a batch that is refused may be stored in part.
+    taken = [tenant for tenant in others if await put(scene, adapter, world.chunks[tenant])]
     await settle(scene, adapter)
     kept = [parse_tenant(name) for name in ORDINARY] + taken
     return adapter, World(

@@ -18,6 +18,9 @@ from retrieverbench.model import (
 )
 
 ARMS: tuple[Arm, ...] = ("guarded", "below the guard")
+BELOW: tuple[Arm, ...] = ("below the guard",)
+"""For questions of checked tenants, which the guard lets pass unchanged: asked once, they
+prove both arms, and asked below it, they reach users' own retrievers too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from retrieverbench.leaks.conditions import elastic, odata, qdrant, sql
 from retrieverbench.leaks.conditions.values import MISSING, NotUnderstood
 
-__all__ = ["MISSING", "NotUnderstood", "holds"]
+__all__ = ["MISSING", "NotUnderstood", "holds", "is_absent"]
 
 
 def holds(condition: object, owner: object) -> bool:
@@ -31,8 +31,21 @@ def holds(condition: object, owner: object) -> bool:
         return all(holds(part, owner) for part in condition)
     if not isinstance(condition, Mapping):
         raise NotUnderstood(f"a condition of type {type(condition).__name__}")
+    if condition.keys() == _IN_INDEX:
+        return holds(condition["filter"], owner)
     if isinstance(condition.get("sql"), str):
         return sql.holds(condition["sql"], condition.get("parameters") or {}, owner)
     if condition.keys() <= qdrant.CLAUSES:
         return qdrant.holds(condition, owner)
     return elastic.holds(condition, owner)
+
+
+_IN_INDEX = {"index", "filter"}
+"""A condition told together with the index that it is sent to."""
+
+
+def is_absent(condition: object) -> bool:
+    """Whether nothing but the place that is asked restricts a search."""
+    if isinstance(condition, Mapping) and condition.keys() == _IN_INDEX:
+        return condition["filter"] is None
+    return condition is None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from retrieverbench.errors import Rejected
 from retrieverbench.leaks.hostile import KEYS
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Chunk, TenantId, Value
@@ -101,6 +101,7 @@ PROBES = (
         f"A user's condition replaces or widens the tenant's, or is lost; {_OUTSIDE}.",
         both_conditions,
         needs=_WHERE,
+        arms=BELOW,
     ),
     Probe(
         "P06",
@@ -110,6 +111,7 @@ PROBES = (
         f"A caller's own condition on the tenant wins over the checked one; {_OUTSIDE}.",
         callers_own_tenant,
         needs=_WHERE,
+        arms=BELOW,
     ),
     Probe(
         "P15",
@@ -119,5 +121,6 @@ PROBES = (
         "A key of a user's condition was read as syntax: bind keys, or refuse unknown ones.",
         hostile_keys,
         needs=_WHERE,
+        arms=BELOW,
     ),
 )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from retrieverbench.leaks import hostile
 from retrieverbench.leaks.named import EACH, ORDINARY, TEXT, open_named
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
-from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.scene import Scene, Seen
 from retrieverbench.leaks.unguarded import unchecked_tenant
 
-NAMES = (
-    *hostile.SYNTAX, *hostile.CONTROLS, *hostile.PREFIXES, *hostile.ANALYSED, *hostile.FOLDED,
-    *hostile.UNICODE, *hostile.TYPED,
+FAMILIES = (
+    hostile.SYNTAX, hostile.CONTROLS, hostile.PREFIXES, hostile.ANALYSED, hostile.FOLDED,
+    hostile.UNICODE, hostile.TYPED,
 )  # fmt: skip
+FEW = 6
+"""So many names of a family are loaded where each of them costs a table or collection."""
 MORE_THAN_OWN = 10 * EACH
 
 
@@ -33,39 +36,51 @@ async def hostile_names(scene: Scene) -> None:
     scene.control(chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question")
 
 
-def exactly(
-    *names: str, place: Sequence[str] = NAMES, called: str = "names"
-) -> Callable[[Scene], Awaitable[None]]:
-    """Each of these tenants finds its own chunks, all of them and no other."""
+def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[None]]:
+    """Each tenant of these names finds its own chunks, all of them and no other."""
 
     async def ask(scene: Scene) -> None:
-        opened = partial(open_named, scene, place)
-        async with scene.shared(called, opened) as there:
+        async with _names(scene, long=family is hostile.LONG) as there:
             vector = there.world.chunks[there.world.tenants[0]][0].vector
+            asked = dict.fromkeys([*ORDINARY, *_few(scene, family), *_few(scene, more)])
             found = 0
-            for name in dict.fromkeys([*ORDINARY, *names]):
+            for name in asked:
                 seen = await there.ask(name, TEXT, vector, k=MORE_THAN_OWN)
-                shown = f"the tenant {name!r:.60}"
-                tenant = unchecked_tenant(name)
-                own = {chunk.uid for chunk in there.world.chunks.get(tenant, ())}
-                there.expect(seen.error is None, f"{shown} got an error: {seen.error!s:.200}")
-                if seen.refused and (there.arm == "guarded" or not own):
-                    there.expect(not seen.requests, f"{shown} was refused after a request")
-                    continue
-                there.expect(
-                    set(seen.uids) == own,
-                    f"{shown} got {len(own & set(seen.uids))} of its {len(own)} chunks",
-                )
+                own = {c.uid for c in there.world.chunks.get(unchecked_tenant(name), ())}
+                _expect_own(there, f"the tenant {name!r:.60}", seen, own)
                 found += set(seen.uids) == own != set()
             there.control(found > 0, f"{found} tenants find exactly their own chunks")
+            there.facts["names"] = len(asked)
 
     return ask
 
 
+def _names(scene: Scene, *, long: bool = False) -> AbstractAsyncContextManager[Scene]:
+    """The place of all names; of the long ones another, for a load may break on them."""
+    families = (hostile.LONG,) if long else FAMILIES
+    names = [name for family in families for name in _few(scene, family)]
+    called = "long names" if long else "names"
+    return scene.shared(called, partial(open_named, scene, names))
+
+
+def _few(scene: Scene, family: Sequence[str]) -> Sequence[str]:
+    return family[:FEW] if scene.layout == "index" else family
+
+
+def _expect_own(scene: Scene, who: str, seen: Seen, own: set[str]) -> None:
+    """Its own chunks; where the name was refused at the load, a refusal or nothing."""
+    scene.expect(seen.error is None, f"{who} got an error: {seen.error!s:.200}")
+    if seen.refused and (scene.arm == "guarded" or not own):
+        scene.expect(not seen.requests, f"{who} was refused after a request")
+        return
+    got = set(seen.uids)
+    scene.expect(got == own, f"{who} got {len(own & got)} of its {len(own)} chunks")
+
+
 async def not_text(scene: Scene) -> None:
     """Values that are no text are refused; the texts that look like them are exact names."""
-    await exactly(*hostile.TYPED)(scene)
-    async with scene.shared("names", partial(open_named, scene, NAMES)) as there:
+    await exactly(hostile.TYPED)(scene)
+    async with _names(scene) as there:
         vector = there.world.chunks[there.world.tenants[0]][0].vector
         for value in hostile.NOT_TEXT:
             seen = await there.ask(value, TEXT, vector)
@@ -74,7 +89,7 @@ async def not_text(scene: Scene) -> None:
 
 async def counted_apart(scene: Scene) -> None:
     """By the backend's own count of its tenant field every name is a tenant of its own."""
-    async with scene.shared("names", partial(open_named, scene, NAMES)) as there:
+    async with _names(scene) as there:
         told = (await there.call("describe", there.adapter.describe)).chunks
         there.control(bool(told), f"the backend counts {len(told)} tenants")
         expected = {t.value: len(chunks) for t, chunks in there.world.chunks.items()}
@@ -104,7 +119,7 @@ PROBES = (
         "high",
         "A tenant of such a name does not find exactly its own chunks: store and ask for the "
         "name unchanged, or refuse it at both.",
-        exactly(*hostile.SYNTAX, *hostile.CONTROLS),
+        exactly(hostile.SYNTAX, *hostile.CONTROLS),
     ),
     Probe(
         "P16",
@@ -112,7 +127,7 @@ PROBES = (
         "leak",
         "critical",
         f"Names that begin alike or differ in one sign are mixed up; {_EXACT}.",
-        exactly(*hostile.PREFIXES),
+        exactly(hostile.PREFIXES),
     ),
     Probe(
         "P17",
@@ -120,7 +135,7 @@ PROBES = (
         "leak",
         "critical",
         f"The tenant field is analysed, so that a word of a name is enough; {_EXACT}.",
-        exactly(*hostile.ANALYSED),
+        exactly(hostile.ANALYSED),
     ),
     Probe(
         "P18",
@@ -128,7 +143,7 @@ PROBES = (
         "leak",
         "critical",
         f"Names that differ in case or blanks are one; {_EXACT}.",
-        exactly(*hostile.FOLDED),
+        exactly(hostile.FOLDED),
     ),
     Probe(
         "P19",
@@ -136,7 +151,7 @@ PROBES = (
         "leak",
         "critical",
         f"Names are normalised, so that two tenants become one; {_EXACT}.",
-        exactly(*hostile.UNICODE),
+        exactly(hostile.UNICODE),
     ),
     Probe(
         "P20",
@@ -153,7 +168,7 @@ PROBES = (
         "leak",
         "critical",
         "Names that are equal in their first characters become one: hash what a limit would cut.",
-        exactly(*hostile.LONG, place=hostile.LONG, called="long names"),
+        exactly(hostile.LONG),
     ),
     Probe(
         "P44",
@@ -163,6 +178,6 @@ PROBES = (
         f"The tenant field does not keep names apart; {_EXACT}.",
         counted_apart,
         modes=(),
-        arms=("below the guard",),
+        arms=BELOW,
     ),
 )

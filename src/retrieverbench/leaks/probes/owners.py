@@ -10,7 +10,7 @@ from random import Random
 from retrieverbench.adapter import Adapter, Deletes
 from retrieverbench.errors import AdapterError
 from retrieverbench.leaks.named import put, settle
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.unguarded import unchecked_tenant
@@ -108,7 +108,7 @@ PROBES = (
         "Chunks without one owner are loaded or found: refuse them at the load, and never search "
         "by excluding others.",
         orphans,
-        arms=("below the guard",),
+        arms=BELOW,
         writes=True,
     ),
     Probe(
@@ -119,7 +119,7 @@ PROBES = (
         "Ids of two tenants fall together: make keys of tenant and id, and delete under the "
         "tenant's condition.",
         equal_ids,
-        arms=("guarded",),
+        arms=BELOW,
         needs=frozenset({"delete"}),
         writes=True,
     ),

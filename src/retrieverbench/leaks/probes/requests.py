@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieverbench.adapter import Leg
-from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds
+from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_absent
 from retrieverbench.leaks.hostile import MISSING as NO_NAMES
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.record import Request
@@ -27,7 +27,7 @@ async def every_leg(scene: Scene) -> None:
         legs = [leg for request in requests for leg in request.legs]
         scene.control(bool(legs), f"{len(legs)} legs were recorded")
         for leg in legs:
-            if leg.condition is None and scene.layout == "index" and differ:
+            if is_absent(leg.condition) and scene.layout == "index" and differ:
                 scene.control(True, "another tenant is asked for in another place")
             else:
                 _judge_leg(scene, leg, tenant.value, other.value)
@@ -86,7 +86,7 @@ def expect_nothing(scene: Scene, seen: Seen, who: str) -> None:
     scene.expect(not seen.uids, f"{who} got {len(seen.uids)} chunks")
     scene.expect(seen.error is None, f"{who} got an error: {seen.error}")
     for leg in (leg for request in seen.requests or () for leg in request.legs):
-        if leg.condition is None and scene.layout == "index":
+        if is_absent(leg.condition) and scene.layout == "index":
             continue
         try:
             is_open = any(holds(leg.condition, tenant.value) for tenant in scene.world.tenants)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from retrieverbench.leaks.hostile import MISSING
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
 from retrieverbench.leaks.world import only_word
@@ -116,7 +116,7 @@ PROBES = (
         "Answers mix when several tenants ask at once: keep no tenant in an object, a thread or "
         "a connection that others use.",
         interleaved,
-        arms=("guarded",),
+        arms=BELOW,
     ),
     Probe(
         "P32",
@@ -135,7 +135,7 @@ PROBES = (
         "A cancelled question spoils the next one: close its transaction before the connection "
         "is used again.",
         cancelled,
-        arms=("guarded",),
+        arms=BELOW,
     ),
     Probe(
         "P35",

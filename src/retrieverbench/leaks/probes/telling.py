@@ -8,7 +8,7 @@ from functools import partial
 
 from retrieverbench.adapter import ReadsById
 from retrieverbench.errors import AdapterError, BackendError
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Hit, TenantId, make_uid
@@ -129,6 +129,7 @@ PROBES = (
         "A total counts others' chunks: count under the condition that is searched under.",
         totals,
         needs=frozenset({"total"}),
+        arms=BELOW,
     ),
     Probe(
         "P40",
@@ -138,5 +139,6 @@ PROBES = (
         "An error, or an empty answer, tells something of others' chunks or of the inside: "
         "answer foreign and absent alike, and keep statements out of messages.",
         errors,
+        arms=BELOW,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrieverbench.leaks.hostile import QUESTIONS
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import COMMON, only_word
 
@@ -52,6 +52,7 @@ PROBES = (
         "A lexical list is filled up with chunks that do not match: cut it at the last match.",
         few_matches,
         modes=("lexical", "hybrid"),
+        arms=BELOW,
     ),
     Probe(
         "P14",
@@ -61,5 +62,6 @@ PROBES = (
         "A question's text reached a query language: send it as words, by `match` or as lexemes.",
         hostile_questions,
         modes=("lexical", "hybrid"),
+        arms=BELOW,
     ),
 )

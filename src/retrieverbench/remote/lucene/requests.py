@@ -17,7 +17,8 @@ Isolation = Layout | Literal["alias"]
 """A layout, or `alias`: one index, and for each tenant an alias with the condition in it."""
 
 _ID_BYTES = 512  # the longest _id that the servers take
-_TERM_LENGTH = 8_000  # longer terms are stored as their sum; the servers take 32,766 bytes
+_TERM_BYTES = 32_766  # the longest term that the servers take
+_TERM_LENGTH = 8_000  # longer terms are stored as their sum; every character within _TERM_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def tenant_filter(tenant: TenantId) -> Json:
     """The tenant condition; no other code writes one."""
     if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"tenant: {tenant!r:.80} is not a checked tenant")
+    if len(tenant.value.encode("utf-8", "surrogatepass")) > _TERM_BYTES:
+        raise TenantError(f"tenant: {tenant.value!r:.80} has more than {_TERM_BYTES} bytes")
     return {"term": {"tenant": tenant.value}}
 
 

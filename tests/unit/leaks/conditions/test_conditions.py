@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds
+from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_absent
 
 Q = {"key": "tenant", "match": {"value": "acme"}}
 FILTERS = {
@@ -14,6 +14,7 @@ FILTERS = {
     "elasticsearch list": [{"term": {"tenant": "acme"}}],
     "odata": "(tenant eq 'acme') and (true)",
     "odata set": "search.in(tenant, 'acme', '|')",
+    "azure search, told with its index": {"index": "rb", "filter": "tenant eq 'acme'"},
     "sql": {
         "sql": '"t"."tenant" = %(tenant)s::text', "parameters": {"tenant": "acme"},
     },
@@ -65,6 +66,14 @@ def test_an_equality_is_true_for_its_owner_alone(name: str) -> None:
 )  # fmt: skip
 def test_what_an_open_condition_lets_pass(condition: object, owner: object) -> None:
     assert holds(condition, owner)
+
+
+def test_a_place_alone_is_no_condition() -> None:
+    assert is_absent(None)
+    assert is_absent({"index": "rb", "filter": None})
+    assert holds({"index": "rb", "filter": None}, "globex")
+    assert not is_absent({"index": "rb", "filter": "tenant eq 'acme'"})
+    assert not is_absent({})
 
 
 @pytest.mark.parametrize(
