@@ -32,6 +32,9 @@ from retrieverbench.model import (
 OWN_PREFIX = "rb_"
 """Names of places made by the harness begin so; an adapter creates and removes no other."""
 
+NOT_TOLD = "not told"
+"""The weaknesses of an adapter that does not look for any."""
+
 CAPABILITIES: Mapping[str, str] = {
     "dense": "search by vector",
     "lexical": "search by words",
@@ -156,9 +159,9 @@ class Description:
     says of itself, None where it says nothing. `unchecked` lists what could not be read.
     `weaknesses` lists what makes the isolation or the figures worth less than the layout
     promises, one line each with a remedy: a role that row security does not bind, a tenant
-    field that is not matched exactly, a condition applied after the approximate search.
-    `unbound` lists those of them by which the server's own rule (layout `rls`) does not bind
-    the role that searches.
+    field that is not matched exactly, a condition applied after the approximate search. An
+    adapter that does not look for any leaves it out. `unbound` lists those of them by which the
+    server's own rule (layout `rls`) does not bind the role that searches.
     """
 
     server: str
@@ -170,7 +173,7 @@ class Description:
     properties: frozenset[str] = frozenset()
     fidelity: Fidelity | None = None
     unchecked: tuple[str, ...] = ()
-    weaknesses: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = (NOT_TOLD,)
     unbound: tuple[str, ...] = ()
 
 

@@ -155,6 +155,7 @@ class Memory:
             chunks=dict(Counter(chunk.tenant.value for i in indexes for chunk in i.chunks)),
             properties=frozenset({"shared_idf"} if self._settings.layout == "filter" else ()),
             fidelity="engine",
+            weaknesses=(),
         )
 
     async def close(self) -> None:

@@ -70,7 +70,7 @@ def describe(
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
     return Description(
-        server="PostgreSQL with pgvector" if found.extension else "PostgreSQL",
+        server="PostgreSQL",
         server_version=f"{found.server}, pgvector {found.extension or 'absent'}",
         client="psycopg",
         client_version=f"{psycopg.__version__}, pgvector {version('pgvector')}",

@@ -89,6 +89,9 @@ async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
                 with _naming(ready_file):
                     started.process.publish(ready_file, _ready(started))
             click.echo(f"{name} {started.version} answers at {started.endpoint}")
+            if started.secrets and ready_file is None:
+                named = " and ".join(sorted(started.secrets, reverse=True))
+                click.echo(f"{named}: start with --ready-file FILE, which will hold them")
             ended = await _end_before(signals, started.process)
     if ended is not None:
         raise Unavailable(ended)

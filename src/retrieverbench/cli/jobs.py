@@ -132,6 +132,11 @@ def _entry(word: str) -> TargetEntry:
 
     path, _, cls = word.rpartition(":")
     absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
+    if path.endswith(".py") and not Path(path).is_file():
+        raise InputError(
+            f"--adapter {word}: {path} is not there; name a .py file, seen from the folder "
+            "that you are in"
+        )
     capabilities = load_adapter(absolute).cls.capabilities
     modes = tuple(mode for mode in MODES if mode in capabilities)
     layouts = tuple(layout for layout in LAYOUTS if layout in capabilities)

@@ -39,7 +39,7 @@ _WORD = re.compile(r"\w+")
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="retrieverbench")
-@click.option("--debug", is_flag=True, help="Show tracebacks of expected errors too.")
+@click.option("--debug", is_flag=True, help="Show where expected errors came from.")
 @click.pass_context
 def command(context: click.Context, *, debug: bool) -> None:
     """Measure retrievers: quality, latency and cross-tenant leakage in one run.
@@ -66,6 +66,8 @@ def main() -> None:
 
 def _exit_code() -> int:
     debug = "--debug" in sys.argv
+    if debug:
+        _log_to_stderr()
     # Without any handler Python writes libraries' warnings to stderr, as if we said them.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
@@ -95,6 +97,31 @@ def _exit_code() -> int:
         tell("error: this is a defect of retrieverbench; nothing valid was measured")
         return CRASH
     return result if isinstance(result, int) else 0
+
+
+class _Once(logging.Filter):
+    """Lets each text through once: a broken retriever fails at every question alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this text is new."""
+        text = record.getMessage()
+        if text in self._seen:
+            return False
+        self._seen.add(text)
+        return True
+
+
+def _log_to_stderr() -> None:
+    """Show what our own code logs: where adapters' errors came from."""
+    handler = logging.StreamHandler()
+    handler.addFilter(_Once())
+    logger = logging.getLogger("retrieverbench")
+    logger.setLevel(logging.DEBUG)
+    logger.addHandler(handler)
 
 
 def _show(error: RetrieverBenchError) -> None:

@@ -57,16 +57,17 @@ def show_progress(*, plain: bool) -> Iterator[Progress]:
 class Lines:
     """One line per step."""
 
-    def begin(self, what: str, total: int) -> Advance:
+    def begin(self, what: str, total: int, unit: str = "") -> Advance:
         """Write the step's name; report again only if it takes long."""
-        tell(f"{what} ({total})")
+        whole = f"{total} {unit}".rstrip()
+        tell(f"{what} ({whole})")
         last = perf_counter()
 
         def advance(done: int) -> None:
             nonlocal last
             if done < total and perf_counter() - last > PLAIN_SECONDS:
                 last = perf_counter()
-                tell(f"{what}: {done} of {total}")
+                tell(f"{what}: {done} of {whole}")
 
         return advance
 
@@ -81,10 +82,10 @@ class Bars:
     def __init__(self, bars: rich.progress.Progress) -> None:
         self._bars = bars
 
-    def begin(self, what: str, total: int) -> Advance:
+    def begin(self, what: str, total: int, unit: str = "") -> Advance:
         """Add a bar; it goes away when the step is complete."""
         with unbroken(sys.stderr):
-            task = self._bars.add_task(what, total=total)
+            task = self._bars.add_task(f"{what}, {unit}" if unit else what, total=total)
 
         def advance(done: int) -> None:
             with unbroken(sys.stderr):

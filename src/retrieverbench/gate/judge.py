@@ -177,11 +177,12 @@ def _has_valid_answer(result: TargetResult) -> bool:
 
 
 def _unproven(artifact: Artifact, policy: Literal["stop", "warn"]) -> Iterator[Reason]:
+    remedy = '; [leaks] inconclusive = "warn" lets it pass' if policy == "stop" else ""
     for result in artifact.targets:
         if result.scores is None or leak_of(result):
             continue
         reason = "not checked" if result.leaks is None else result.leaks.reason
         if result.leaks is None or result.leaks.proof == "inconclusive":
             code = NOTHING if policy == "stop" else PASSED
-            text = f"{result.target.label}: a clean result is not proven: {reason}"
+            text = f"{result.target.label}: a clean result is not proven: {reason}{remedy}"
             yield code, "inconclusive", text

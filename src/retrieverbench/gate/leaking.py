@@ -19,16 +19,19 @@ def leak_of(result: TargetResult) -> str | None:
 
 def finding_text(finding: LeakFinding) -> str:
     """One finding in words: who got what, where, and whose it is."""
-    owner = f"belongs to {finding.owner!r}" if finding.owner else "is in no ledger"
+    owner = f"belongs to {finding.owner!r}" if finding.owner else "is no chunk of the corpus"
+    hint = f"; {finding.hint}" if finding.hint else ""
     where = f"at rank {finding.rank}" if finding.rank else "outside the hits"
     return (
         f"case {finding.case_id!r} of {finding.tenant!r} got {finding.uid!r} "
-        f"{where} ({finding.seen_in}), which {owner}"
+        f"{where} ({finding.seen_in}), which {owner}{hint}"
     )
 
 
 def _text(leaks: LeakCheck) -> str:
     counts = f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks"
+    if leaks.control_findings:
+        counts += f", {leaks.control_findings} in the control arm that were never put into it"
     if not leaks.findings:
         return counts
     return f"{counts}; first: {finding_text(leaks.findings[0])}"

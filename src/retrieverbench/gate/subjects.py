@@ -12,6 +12,9 @@ from retrieverbench.model import Scores
 from retrieverbench.options import nearest
 
 WITH_CUT = frozenset({"ties_at_cut", "underfill_rate", "judged", "forbidden", "forbidden_rate"})
+_TIME = re.compile(
+    r"p(50|75|9\d+)([._ ]?ms)?|(mean_|max_)?(latency|service|throughput|qps|rps)\w*|ok/s"
+)
 PER_METRIC = frozenset({"tenant_macro", "worst_tenant", "robustness"})
 _COUNTER = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<k>[1-9][0-9]*))?(?::(?P<rest>.+))?")
 
@@ -26,6 +29,8 @@ def subject_fault(name: str) -> str | None:
     """Why a rule's `metric` cannot be used; None if it can. Shares count as metrics."""
     if is_counter(name):
         return _form_fault(name)
+    if _TIME.fullmatch(name.strip().lower()):
+        return f"{name!r:.80} is a time, and no rule can judge times yet; remove the rule"
     try:
         parse_metric(name)
     except InputError as error:
@@ -35,6 +40,8 @@ def subject_fault(name: str) -> str | None:
 
 def counter_fault(name: str) -> str | None:
     """Why a rule's `counter`, which sets a maximum, cannot be used; None if it can."""
+    if _TIME.fullmatch(name.strip().lower()):
+        return subject_fault(name)
     if not is_counter(name):
         return f"{name!r:.80} is not known; {_nearest(name)}"
     if _base(name) in COUNTERS and COUNTERS[_base(name)].better == "higher":

@@ -13,7 +13,7 @@ from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.scoring import golden_record, score_target
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
-from retrieverbench.leaks import leak_columns
+from retrieverbench.leaks import TimedCounts, leak_columns
 from retrieverbench.load import TimedResult
 from retrieverbench.model import (
     SCHEMA,
@@ -27,7 +27,7 @@ from retrieverbench.model import (
     Run,
     TargetResult,
 )
-from retrieverbench.run import Place, one_line
+from retrieverbench.run import Place, is_loaded, one_line
 
 
 def assemble(
@@ -57,7 +57,7 @@ def assemble(
         cache="off",
         metrics=prepared.metrics,
         embedding=dict(embedded.identity),
-        golden=golden_record(prepared.golden, prepared.corpus),
+        golden=golden_record(prepared.golden, prepared.corpus, prepared.metrics),
         targets=tuple(targets),
         notes=(
             "query vectors are computed before the clock starts; nothing caches answers",
@@ -163,21 +163,23 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
     return leak_columns(
         run,
         found,
-        timed_answers=_timed_answers(timed),
+        timed=_timed_counts(timed),
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
         tenants=len(prepared.chunks_per_tenant),
         stopped=state.probes_stopped,
+        read_only=state.loaded is not None and not is_loaded(state.entry, state.loaded),
     )
 
 
-def _timed_answers(timed: TimedResult | None) -> int:
-    """Timed requests whose answer held what the ledger could judge; at least so many."""
+def _timed_counts(timed: TimedResult | None) -> TimedCounts:
+    """What the ledger could judge of the timed pass; at least so many answers."""
     if timed is None or timed.timings is None:
-        return 0
+        return TimedCounts()
     errors = timed.timings.errors
     judged = {Code.WRONG_COUNT.word, Code.TENANT_VIOLATION.word}
-    return timed.answers - sum(n for word, n in errors.items() if word not in judged)
+    answers = timed.answers - sum(n for word, n in errors.items() if word not in judged)
+    return TimedCounts(answers, timed.rows, errors.get(Code.TENANT_VIOLATION.word, 0))
 
 
 def _timed_findings(

@@ -113,7 +113,7 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
     capabilities = state.loaded.cls.capabilities
     log = RequestLog() if "record" in capabilities else None
     world = make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
-    advance = job.progress.begin(f"{state.entry.name}: probes", len(probes))
+    advance = job.progress.begin(f"{state.entry.name}: probes", len(probes), "probes")
     try:
         connection = await connect(state.entry, job.environ, engines)
 

@@ -42,7 +42,7 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     await place.add(chunks, private=[canary.token for canary in canaries])
     ledger = {**job.ledger, **make_ledger(chunks)}
     for mode, run in state.runs.items():
-        advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries))
+        advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries), "canaries")
         state.canaries[mode] = CanaryResult()
         await probe_canaries(
             place.adapter,
@@ -62,7 +62,7 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
     cases = control_cases(job.prepared.cases, suite.seed)
     chunks = control_chunks(job.chunks, cases, suite.seed)
     settings = settings_for(job, state, place.connection, "_control")
-    advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks))
+    advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks), "chunks")
     opened = open_place(state.entry, place.loaded, place.connection, settings, chunks, advance)
     async with opened as control:
         for mode, run in state.runs.items():

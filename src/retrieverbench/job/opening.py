@@ -99,7 +99,7 @@ async def embed(job: Job, embedding: Embedding, *, with_chunks: bool) -> None:
     questions = {case.id: case.query for case in job.prepared.cases}
     corpus = job.prepared.corpus
     total = len(questions) + (len(corpus.chunks) if with_chunks else 0)
-    advance = job.progress.begin("embedding", total)
+    advance = job.progress.begin("embedding", total, "texts")
     job.embedded = await embed_set(embedding, corpus, questions, advance, with_chunks=with_chunks)
 
 
@@ -107,7 +107,9 @@ async def load_target(job: Job, state: EntryState) -> None:
     """Load what was opened; a failure is kept."""
     if state.opened is None:
         return
-    advance = job.progress.begin(f"{state.entry.name}: loading", len(job.chunks))
+    loaded = is_loaded(state.entry, state.opened.loaded)
+    doing = "loading" if loaded else "checking the index"
+    advance = job.progress.begin(f"{state.entry.name}: {doing}", len(job.chunks), "chunks")
     try:
         state.place = await load_place(state.opened, job.chunks, advance)
     except InputError as error:  # what was wrong with the suite was said when it was opened

@@ -25,7 +25,7 @@ async def ask_quality(job: Job, state: EntryState) -> None:
     cases = job.prepared.cases
     for mode in state.modes:
         target = state.target(mode)
-        advance = job.progress.begin(f"{target.label}: quality", len(cases))
+        advance = job.progress.begin(f"{target.label}: quality", len(cases), "questions")
         state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
         try:
             state.runs[mode] = await ask_all(
@@ -90,7 +90,7 @@ async def ask_timed(job: Job, states: list[EntryState]) -> None:
             repeated(subjects, [state.runs[mode].fidelity for state, mode, _ in owners])
         )
     plan = closed_plan(job.prepared.suite)
-    advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1))
+    advance = job.progress.begin("timed pass", len(subjects) * (timing.rounds + 1), "blocks")
     results: dict[str, TimedResult] = {}
     try:
         await measure_closed(subjects, plan, job.ledger, counting(advance), into=results)

@@ -12,8 +12,8 @@ Advance = Callable[[int], None]
 class Progress(Protocol):
     """What a job reports to while it works. Never called from the timed loop."""
 
-    def begin(self, what: str, total: int) -> Advance:
-        """A step begins: a name in a few words and how many units it has."""
+    def begin(self, what: str, total: int, unit: str = "") -> Advance:
+        """A step begins: a name in a few words, and how many of which units it has."""
         ...
 
     def note(self, text: str) -> None:
@@ -24,7 +24,7 @@ class Progress(Protocol):
 class Quiet:
     """Reports to nobody."""
 
-    def begin(self, what: str, total: int) -> Advance:  # noqa: ARG002 - the protocol's names
+    def begin(self, what: str, total: int, unit: str = "") -> Advance:  # noqa: ARG002
         """Nothing is shown."""
         return lambda _done: None
 
@@ -50,7 +50,7 @@ def fetching(progress: Progress) -> Callable[[str, int, int], None]:
 
     def on_fetch(name: str, done: int, total: int) -> None:
         if name not in steps:
-            steps[name] = progress.begin(f"{name}: fetching, MB", _megabytes(total))
+            steps[name] = progress.begin(f"{name}: fetching", _megabytes(total), "MB")
         steps[name](_megabytes(done))
 
     return on_fetch

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from retrieverbench.metrics import score_run
-from retrieverbench.model import Corpus, GoldenRecord, GoldenSet, Run, Scores
+from retrieverbench.metrics import parse_metric, score_run
+from retrieverbench.model import (
+    CaseResult,
+    Corpus,
+    GoldenCase,
+    GoldenRecord,
+    GoldenSet,
+    Run,
+    Scores,
+    Target,
+    make_uid,
+)
 
 
 def chunks_per_tenant(corpus: Corpus) -> Mapping[str, int]:
@@ -28,7 +39,7 @@ def score_target(run: Run, golden: GoldenSet, corpus: Corpus, metrics: Sequence[
     )
 
 
-def golden_record(golden: GoldenSet, corpus: Corpus) -> GoldenRecord:
+def golden_record(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> GoldenRecord:
     """Which questions were asked of which corpus, for the artifact."""
     cases = golden.cases
     return GoldenRecord(
@@ -45,4 +56,33 @@ def golden_record(golden: GoldenSet, corpus: Corpus) -> GoldenRecord:
         relevance_level=golden.relevance_level,
         versions=golden.versions,
         must_pass=tuple(case.id for case in cases if case.must_pass),
+        ceilings=_ceilings(golden, corpus, metrics),
+        superseded=sum(chunk.status == "superseded" for chunk in corpus.chunks),
     )
+
+
+def _ceilings(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> dict[str, float]:
+    """The means of answers that hold every relevant chunk first and nothing else.
+
+    For precision@k that is the mean over the cases of min(k, relevant chunks) / k. Metrics
+    that such answers bring to 1 are left out.
+    """
+    asked = [name for name in metrics if parse_metric(name).base == "precision"]
+    if not asked:
+        return {}
+    best = tuple(CaseResult(case.id, "ok", _all_relevant(case)) for case in golden.cases)
+    depth = max(parse_metric(name).k or 1 for name in asked)
+    run = Run(Target("ideal", "ideal", "lexical"), depth, best, "engine")
+    means = score_target(run, golden, corpus, asked).means
+    return {
+        name: mean.value
+        for name, mean in means.items()
+        if name.startswith("precision") and mean.value is not None and mean.value < 1
+    }
+
+
+def _all_relevant(case: GoldenCase) -> tuple[tuple[str, float], ...]:
+    """Uids with falling scores, the highest grade first."""
+    grades = dict.fromkeys(case.relevant or (), math.inf) | dict(case.grades or {})
+    ids = sorted((id_ for id_, grade in grades.items() if grade > 0), key=lambda i: -grades[i])
+    return tuple((make_uid(case.tenant, id_), -float(rank)) for rank, id_ in enumerate(ids))

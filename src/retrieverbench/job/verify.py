@@ -63,7 +63,7 @@ def verify(artifact: Artifact, suite: Suite, baselines: Mapping[str, Baseline]) 
 
 def _other_set(artifact: Artifact, golden: GoldenSet, corpus: Corpus) -> Iterator[str]:
     """The first way in which the files here are not those of the run."""
-    here = golden_record(golden, corpus)
+    here = golden_record(golden, corpus, artifact.metrics)
     found = _difference("", _plain(artifact.golden), _plain(here))
     if found is not None:
         place, then, now = found
@@ -103,10 +103,12 @@ def _leak_faults(result: TargetResult, golden: GoldenSet, corpus: Corpus) -> Ite
     if leaks is None:
         return
     label = result.target.label
-    if leaks.foreign + leaks.unknown != len(leaks.findings) < MAX_KEPT_FINDINGS:
+    counted = leaks.foreign + leaks.unknown + leaks.control_findings
+    if counted != len(leaks.findings) < MAX_KEPT_FINDINGS:
         yield (
             f"{label}: leaks.findings: {len(leaks.findings)} in the artifact, which counts "
-            f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks"
+            f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks and "
+            f"{leaks.control_findings} of the control arm"
         )
     own = leaks.canaries_found_by_owner
     if leaks.proof == "clean" and not (

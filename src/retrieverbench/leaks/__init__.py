@@ -4,7 +4,7 @@ from retrieverbench.leaks.audit import AuditPlan, audit_target
 from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
 from retrieverbench.leaks.catalog import CATALOG
-from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, leak_columns
+from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, TimedCounts, leak_columns
 from retrieverbench.leaks.control import (
     ControlResult,
     ask_control,
@@ -35,6 +35,7 @@ __all__ = [
     "Probe",
     "RequestLog",
     "Scene",
+    "TimedCounts",
     "Variant",
     "ask_control",
     "audit_target",

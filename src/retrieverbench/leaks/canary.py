@@ -44,7 +44,7 @@ class CanaryResult:
 
     `planned` owners are to be asked, `owned` have been. `asked` counts searches of other
     tenants, `answered` those of them that gave a valid answer, `failed` all searches that
-    did not. `answers` and `hits` are of all valid answers.
+    did not. `answers` and `hits` are of all answers that were judged, refused ones included.
     """
 
     planned: int = 0
@@ -153,10 +153,10 @@ async def _ask(
         told = str(error)
     else:
         uids, told = [hit.uid for hit in hits], ""
-        into.answers += 1
-        into.hits += len(hits)
         into.answered += not probe.by_owner
         into.found_by_owner += probe.by_owner and probe.canary.chunk.uid in uids
+    into.answers += answer is not None
+    into.hits += len(uids)
     into.owned += probe.by_owner
     into.asked += not probe.by_owner
     case_id = probe.canary.chunk.uid

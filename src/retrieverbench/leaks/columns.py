@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from retrieverbench.leaks.bound import upper_bound
 from retrieverbench.leaks.canary import CanaryResult
@@ -13,41 +14,56 @@ MAX_KEPT_FINDINGS = 200
 """Findings kept in the artifact per target; the counts are always complete."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimedCounts:
+    """Answers of the timed pass that were judged, rows in them, and answers that leaked."""
+
+    answers: int = 0
+    rows: int = 0
+    leaking: int = 0
+
+
 def leak_columns(
     run: Run,
     found: Sequence[LeakFinding],
     *,
-    timed_answers: int,
+    timed: TimedCounts,
     canaries: CanaryResult | None,
     control: ControlResult | None,
     tenants: int,
     stopped: str | None = None,
+    read_only: bool = False,
 ) -> LeakCheck:
     """Put together what the passes saw. `found` holds the quality and timed findings.
 
-    `timed_answers` counts valid answers of the timed pass. `stopped` says why the probes
-    did not run to their end.
+    `stopped` says why the probes did not run to their end; `read_only` targets are asked
+    none, for nothing can be written to them.
 
     The upper bound is on the share of leaking answers at 95 % after n answers without one:
     1 - 0.05^(1/n), the exact form of the rule of three; n counts distinct trials, so
     repeated timed answers add nothing to it. A result that proves nothing has no bound.
     """
     answered = [result for result in run.results if result.status == "ok"]
-    findings = [
-        *found,
-        *(canaries.findings if canaries else ()),
-        *(control.findings if control else ()),
-    ]
-    reason = None if findings else stopped or _unproven(run, canaries, control)
+    refused = [result for result in run.results if result.refused]
+    of_target = [*found, *(canaries.findings if canaries else ())]
+    of_control = control.findings if control else []
+    findings = [*of_target, *of_control]
+    reason = None if findings else stopped or _unproven(run, canaries, control, read_only=read_only)
     if tenants < 2 and not findings:
         reason = "the corpus has one tenant: there is nobody to leak to"
     trials = len(answered) + (canaries.answered if canaries else 0)
-    unknown = sum(finding.owner is None for finding in findings)
+    unknown = sum(finding.owner is None for finding in of_target)
+    asked = {(f.seen_in, f.case_id, f.tenant) for f in of_target if f.seen_in != "timed"}
     is_clean = not findings and reason is None
     return LeakCheck(
-        answers=len(answered) + timed_answers + (canaries.answers if canaries else 0),
-        hits=sum(len(result.hits) for result in answered) + (canaries.hits if canaries else 0),
-        foreign=len(findings) - unknown,
+        answers=len(answered)
+        + len(refused)
+        + timed.answers
+        + (canaries.answers if canaries else 0),
+        hits=sum(len(result.hits) + len(result.refused) for result in run.results)
+        + timed.rows
+        + (canaries.hits if canaries else 0),
+        foreign=len(of_target) - unknown,
         unknown=unknown,
         canaries_asked=canaries.asked if canaries else None,
         canaries_owned=canaries.owned if canaries else None,
@@ -58,6 +74,8 @@ def leak_columns(
         findings=tuple(findings[:MAX_KEPT_FINDINGS]),
         upper_bound=upper_bound(trials) if is_clean else None,
         trials=trials,
+        leaking_answers=len(asked) + timed.leaking,
+        control_findings=len(of_control),
     )
 
 
@@ -69,16 +87,24 @@ def _proof(findings: Sequence[LeakFinding], reason: str | None, tenants: int) ->
     return "inconclusive" if reason else "clean"
 
 
-def _unproven(run: Run, canaries: CanaryResult | None, control: ControlResult | None) -> str | None:
+def _unproven(
+    run: Run,
+    canaries: CanaryResult | None,
+    control: ControlResult | None,
+    *,
+    read_only: bool,
+) -> str | None:
     """Why a result without findings would prove nothing; None if it does prove something."""
     if not any(result.hits for result in run.results):
         return "no answer held a chunk: an empty answer cannot leak"
+    if canaries is None and read_only:
+        return "no canaries were put: nothing can be written to this target"
     return _canaries_unproven(canaries) or _control_unproven(control)
 
 
 def _canaries_unproven(canaries: CanaryResult | None) -> str | None:
     if canaries is None:
-        return "no canaries were put (read-only target, or canaries = false)"
+        return "no canaries were put: the suite says [leaks] canaries = false"
     if canaries.failed:
         return f"{canaries.failed} canary searches failed"
     if canaries.owned < canaries.planned or not canaries.answered:
@@ -93,7 +119,7 @@ def _canaries_unproven(canaries: CanaryResult | None) -> str | None:
 
 def _control_unproven(control: ControlResult | None) -> str | None:
     if control is None:
-        return "the unfiltered control arm did not run (read-only target, or control = false)"
+        return "the unfiltered control arm did not run: the suite says [leaks] control = false"
     if control.foreign:
         return None
     if control.failed:

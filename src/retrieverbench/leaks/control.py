@@ -13,7 +13,7 @@ from random import Random
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
-from retrieverbench.leaks.ledger import Ledger
+from retrieverbench.leaks.ledger import Ledger, hint_of, make_ledger
 from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId, make_uid
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 
@@ -76,6 +76,7 @@ async def ask_control(
     corpus.
     """
     originals = {chunk.uid: chunk.id for chunk in chunks}
+    own = make_ledger(chunks)
     for case, query in zip(cases, queries, strict=True):
         unfiltered = replace(query, tenant=CONTROL_TENANT)
         into.asked += 1
@@ -95,6 +96,9 @@ async def ask_control(
                 into.foreign += valid and ledger[originals[uid]] != case.tenant
                 continue
             owner = ledger[uid].value if uid in ledger else None
+            hint = hint_of(uid, CONTROL_TENANT, own)
             into.findings.append(
-                LeakFinding(target, case.id, CONTROL_TENANT.value, uid, rank, owner, "control")
+                LeakFinding(
+                    target, case.id, CONTROL_TENANT.value, uid, rank, owner, "control", hint
+                )
             )

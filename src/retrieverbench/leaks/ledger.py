@@ -38,14 +38,14 @@ def foreign_hits(
             rank=rank,
             owner=ledger[uid].value if uid in ledger else None,
             seen_in=seen_in,
-            hint=_hint(uid, tenant, ledger),
+            hint=hint_of(uid, tenant, ledger),
         )
         for rank, uid in enumerate(uids, start=1)
         if ledger.get(uid) != tenant
     ]
 
 
-def _hint(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:
+def hint_of(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:
     """What an adapter's author may have meant by an id that no ledger knows."""
     value: object = tenant.value
     if not isinstance(value, str):  # below the guard a tenant may be of any type

@@ -80,12 +80,14 @@ class TimedResult:
     """Timings, None if no block was finished, and the foreign rows seen meanwhile.
 
     A target that was `abandoned` has no timings: its slowest request is the one that lacks.
+    `rows` are those of all answers that were judged.
     """
 
     timings: Timings | None
     violations: tuple[Violation, ...]
     answers: int
     abandoned: Abandoned | None = None
+    rows: int = 0
 
     @property
     def finished(self) -> Timings:
@@ -264,7 +266,8 @@ def _result(
         )
     seen = {(v.query, v.uid): v for block in (*unscored, *judged) for v in block.violations}
     answers = sum(block.count for block in measured.blocks)
-    return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned)
+    rows = sum(block.rows for block in judged)
+    return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned, rows)
 
 
 def _agreement(

@@ -56,7 +56,8 @@ def host_use(before: HostReading, after: HostReading) -> HostUse:
     wall = max(after.wall - before.wall, 1)
     wait = None
     if before.wait is not None and after.wait is not None:
-        wait = (after.wait - before.wait) / wall
+        # The kernel books a wait when it ends, also what of it lay before the first reading.
+        wait = min((after.wait - before.wait) / wall, 1.0)
     return HostUse(
         (after.thread_cpu - before.thread_cpu) / wall,
         wait,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_LOOKED_UP = (Code.OK, Code.WRONG_COUNT, Code.TENANT_VIOLATION)
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A row of another tenant, or one the ledger does not know, in a timed answer.
@@ -30,12 +33,16 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class JudgedBlock:
-    """Times in nanoseconds and final codes of one block, one entry per request."""
+    """Times in nanoseconds and final codes of one block, one entry per request.
+
+    `rows` are those of all answers that were looked up in the record of owners.
+    """
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     code: NDArray[np.int32]
     violations: tuple[Violation, ...]
+    rows: int = 0
 
 
 def judge_block(
@@ -72,7 +79,13 @@ def judge_block(
         query = int(query_index[number])
         owner = owners[uid].value if uid in owners else None
         violations.setdefault((query, uid), Violation(query, rank, uid, owner))
-    return JudgedBlock(records["start"], records["end"], code, tuple(violations.values()))
+    return JudgedBlock(
+        records["start"],
+        records["end"],
+        code,
+        tuple(violations.values()),
+        int(rows[np.isin(code, _LOOKED_UP)].sum()) + sum(r > block.k for _, r, _ in block.unknown),
+    )
 
 
 def _has_repeat(answers: NDArray[np.int32]) -> NDArray[np.bool_]:

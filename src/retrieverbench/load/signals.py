@@ -94,7 +94,8 @@ def _headroom(use: Sequence[HostUse]) -> Signal:
     """
     name = "headroom"
     wall = sum(u.wall_ns for u in use)
-    busy = sum((u.thread_share + (u.wait_share or 0.0)) * u.wall_ns for u in use)
+    # The clocks are read one after the other, so that shares of one block may add up to more.
+    busy = sum(min(u.thread_share + (u.wait_share or 0.0), 1.0) * u.wall_ns for u in use)
     if not busy:
         return Signal(name, None, HEADROOM_LIMIT, over=False, reason="no processor time was seen")
     return Signal(name, wall / busy, HEADROOM_LIMIT, over=wall / busy < HEADROOM_LIMIT)

@@ -81,7 +81,11 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True)
 class GoldenRecord:
-    """Which questions were asked of which corpus."""
+    """Which questions were asked of which corpus.
+
+    `ceilings` are the highest means that answers could reach, by canonical metric name, of the
+    metrics that cannot reach 1 on this set. `superseded` chunks have been replaced by newer ones.
+    """
 
     name: str
     version: int | None
@@ -96,6 +100,8 @@ class GoldenRecord:
     relevance_level: int
     versions: Mapping[str, str] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    superseded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,14 @@ class LeakFinding:
 class LeakCheck:
     """The leak columns of one target; a number is None where that was not looked at.
 
-    `answers` and `hits` were checked against the owner ledger. `canaries_asked` counts
-    searches for a foreign canary, `canaries_found_by_owner` of `canaries_owned` is the
-    positive control. `control_foreign` counts foreign chunks that the unfiltered control
-    arm showed: it must be above 0, or there was nothing to steal. `proof` is `clean` only
-    with both controls, `inconclusive` (with `reason`) without,
+    `answers` and the `hits` in them were checked against the owner ledger, refused answers
+    included; `leaking_answers` of them held a chunk of another's, None where that was not
+    counted. `foreign` and `unknown` count distinct chunks per question and pass.
+    `canaries_asked` counts searches for a foreign canary, `canaries_found_by_owner` of
+    `canaries_owned` is the positive control. `control_foreign` counts foreign chunks that the
+    unfiltered control arm showed: it must be above 0, or there was nothing to steal.
+    `control_findings` counts what that arm showed though it was never put into it. `proof` is
+    `clean` only with both controls, `inconclusive` (with `reason`) without,
     `not applicable` where one tenant owns everything. `upper_bound` is on the
     share of leaking answers after `trials` distinct ones, and is there only when clean.
     """
@@ -54,3 +57,5 @@ class LeakCheck:
     findings: tuple[LeakFinding, ...]
     upper_bound: float | None
     trials: int | None = None
+    leaking_answers: int | None = None
+    control_findings: int = 0

@@ -52,11 +52,12 @@ def above(bound: float | None, trials: int | None) -> str:
 
 
 def mean_cell(mean: Mean | None) -> str:
-    """A mean, with how many failed cases are in it as 0."""
+    """A mean with its standard error, and how many failed cases are in it as 0."""
     if mean is None or mean.value is None:
         return DASH
     failed = f" ({mean.counted_as_zero} failed, counted as 0)" if mean.counted_as_zero else ""
-    return f"{figure(mean.value, 3)}{failed}"
+    error = "" if mean.standard_error is None else f" ±{figure(mean.standard_error, 3)}"
+    return f"{figure(mean.value, 3)}{error}{failed}"
 
 
 def percentile_cell(value: Percentile | None) -> str:
@@ -69,10 +70,14 @@ def percentile_cell(value: Percentile | None) -> str:
 
 
 def abstention(result: TargetResult) -> str:
-    """The share of unanswerable cases that got no chunk."""
+    """The share of unanswerable cases that got no chunk, and how many of them there are."""
     assert result.scores is not None
-    share = result.scores.counters.get("abstention_rate")
-    return f"{rate(share)} {MARK}" if has_no_floor(result) else rate(share)
+    counters = result.scores.counters
+    share = counters.get("abstention_rate")
+    if share is None:
+        return DASH
+    whole = f"{rate(share)} of {count(counters.get('unanswerable'))}"
+    return f"{whole} {MARK}" if has_no_floor(result) else whole
 
 
 def has_no_floor(result: TargetResult) -> bool:

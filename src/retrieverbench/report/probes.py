@@ -23,16 +23,17 @@ OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "inconclusive", "not applicable
 
 def probe_tables(artifact: Artifact) -> Iterator[Table]:
     """Empty tables where nothing was audited."""
-    yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,))
-    yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)))
-    yield Table("Accepted risks", _RISKS, tuple(_risks(artifact)))
-    yield Table("Stale declarations", _RISKS, tuple(_stale(artifact)))
+    yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,), keys=("target", "arm"))
+    yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)), keys=_PROBE)
+    yield Table("Accepted risks", _RISKS, tuple(_risks(artifact)), keys=("target", "property"))
+    yield Table("Stale declarations", _RISKS, tuple(_stale(artifact)), keys=("target", "property"))
     yield from fact_tables(artifact)
     yield Table("Not probed", ("reason", "probes", "target"), tuple(_not_probed(artifact)))
 
 
 _SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
 _DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen")
+_PROBE = ("target", "arm", "probe")
 _RISKS = ("target", "property", "declared", "probe", "what was seen")
 _NOTE = (
     "Every answer is judged by our own record of owners and searched for other tenants' tokens. "

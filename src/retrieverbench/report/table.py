@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, column names, rows of cells, and sentences that belong below it."""
+    """A title, column names, rows of cells, and sentences that belong below it.
+
+    `keys` are the columns that tell its rows apart.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ("target",)

@@ -6,7 +6,7 @@ never a zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retrieverbench.gate import unmeasured
 from retrieverbench.metrics import parse_metric
@@ -106,12 +106,36 @@ def _quality(artifact: Artifact) -> Table:
         )
     columns = ("target", "fidelity", *(parse_metric(name).label for name in shown))
     columns += ("n", "errors", "forbidden", "abstained")
-    note = (
-        "Means over the n answerable cases, each once; an unanswered case counts as 0 and is "
-        "named. 'forbidden' is the share of answers with a superseded or forbidden chunk; "
-        "'abstained' the share of unanswerable cases that got no chunk."
-    )
-    return Table("Quality", columns, tuple(rows), (note, *_floor_note(results)))
+    notes = (_QUALITY, *_context(artifact, shown), *_floor_note(results))
+    return Table("Quality", columns, tuple(rows), notes)
+
+
+_QUALITY = (
+    "Means over the n answerable cases, each once, ± their standard error: how far a mean may "
+    "be off for other questions of this kind. It tests no difference between two targets. An "
+    "unanswered case counts as 0 and is named. 'forbidden' is the share of answers with a "
+    "superseded or forbidden chunk; 'abstained' the share of unanswerable cases that got no chunk."
+)
+
+
+def _context(artifact: Artifact, shown: Sequence[str]) -> Iterator[str]:
+    """What a figure could be at best on this set, where that is far from 1 or from 0."""
+    golden = artifact.golden
+    highest = [
+        f"{parse_metric(name).label} {figure(golden.ceilings[name], 3)}"
+        for name in shown
+        if name in golden.ceilings
+    ]
+    if highest:
+        yield (
+            f"The highest that can be reached on this set: {', '.join(highest)}, since cases have "
+            "fewer relevant chunks than the cut."
+        )
+    if golden.superseded:
+        yield (
+            f"{golden.superseded} of the {golden.chunks} chunks are superseded by newer ones and "
+            "are searched with them."
+        )
 
 
 def _floor_note(results: list[TargetResult]) -> Iterator[str]:
@@ -148,7 +172,7 @@ def _leaks(artifact: Artifact) -> Table:
         "fidelity",
         "foreign",
         "unknown",
-        "answers checked",
+        "leaking answers",
         "own canaries found",
         "canaries asked for",
         "control arm: foreign",
@@ -156,9 +180,11 @@ def _leaks(artifact: Artifact) -> Table:
         "95 % bound",
     )
     note = (
-        "Every returned id is checked against our own record of owners. 'proof' is clean only if "
-        "each tenant found its own canary and the unfiltered control arm did show foreign "
-        "chunks. The bound is on the share of leaking answers among questions like these."
+        "Every returned id is checked against our own record of owners. 'foreign' and 'unknown' "
+        "count distinct chunks per question and pass, 'leaking answers' the answers that held "
+        "any, of all that were checked. 'proof' is clean only if each tenant found its own canary "
+        "and the unfiltered control arm, where they are wanted, did show foreign chunks. The "
+        "bound is on the share of leaking answers among questions like these."
     )
     return Table("Cross-tenant leaks", columns, tuple(rows), (note,))
 
@@ -168,13 +194,23 @@ def _leak_cells(leaks: LeakCheck | None) -> tuple[str, ...]:
     return (
         str(leaks.foreign),
         str(leaks.unknown),
-        str(leaks.answers),
+        _leaking(leaks),
         of(leaks.canaries_found_by_owner, leaks.canaries_owned),
         count(leaks.canaries_asked),
-        count(leaks.control_foreign),
+        _control(leaks),
         leaks.proof if leaks.reason is None else f"{leaks.proof}: {leaks.reason}",
         above(leaks.upper_bound, leaks.trials),
     )
+
+
+def _leaking(leaks: LeakCheck) -> str:
+    return f"{count(leaks.leaking_answers)} of {leaks.answers}"
+
+
+def _control(leaks: LeakCheck) -> str:
+    """What the control arm showed, and what it showed that was never put into it."""
+    other = f" ({leaks.control_findings} not its own)" if leaks.control_findings else ""
+    return f"{count(leaks.control_foreign)}{other}"
 
 
 def _rules(artifact: Artifact) -> Table:
@@ -193,7 +229,7 @@ def _rules(artifact: Artifact) -> Table:
         if not result.implied or result.word not in {"pass", "not measured"}
     ]
     columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
-    return Table("Rules", columns, tuple(rows))
+    return Table("Rules", columns, tuple(rows), keys=("verdict", "rule", "target"))
 
 
 def _absent(artifact: Artifact) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
-from retrieverbench.report.widths import column_widths
+from retrieverbench.report.widths import column_widths, parts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,26 +37,38 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
 
 
 def _print_table(table: Table, console: Console) -> None:
+    """The table; on a narrow terminal in parts, one below the other."""
+    from rich.text import Text
+
+    rows = [safe_row(row) for row in table.rows]
+    for number, part in enumerate(parts(table.columns, rows, table.keys, console.width, GAP)):
+        title = f"{table.title}, continued" if number else table.title
+        columns = [table.columns[at] for at in part]
+        _draw(title, columns, [[row[at] for at in part] for row in rows], console)
+    for note in table.notes:
+        console.print(Text(safe(note), style="dim"))
+
+
+def _draw(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+) -> None:
     from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
     drawn = Drawn(
-        title=table.title,
+        title=title,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    rows = [safe_row(row) for row in table.rows]
-    widths = column_widths(table.columns, rows, console.width, GAP)
-    for at, column in enumerate(table.columns):
+    widths = column_widths(columns, rows, console.width, GAP)
+    for at, column in enumerate(columns):
         drawn.add_column(Text(column), overflow="fold", width=widths[at] if widths else None)
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
     console.print(drawn)
-    for note in table.notes:
-        console.print(Text(safe(note), style="dim"))
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

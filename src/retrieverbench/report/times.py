@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from retrieverbench.model import Artifact, Noise, TargetResult, Timings
 from retrieverbench.report.cells import DASH, figure, percentile_cell, rate
@@ -24,6 +25,8 @@ COLUMNS = (
     "validity",
 )
 _PERCENTILES = ("p50", "p95", "p99")
+TOO_NOISY = math.log(1.5)
+"""A target that differs from itself by more leaves nothing to compare."""
 _NUMBERS = {"p50": "p50", "p95": "p95", "throughput": "ok/s"}
 
 
@@ -36,7 +39,12 @@ def service_times(artifact: Artifact) -> Table:
     )
     if not timed:
         return Table("Service time", COLUMNS, ())
-    notes = (_what_it_is(timed[0][1]), *_noise(artifact), *_warnings(artifact))
+    notes = (
+        *_comparable(timed),
+        _what_it_is(timed[0][1]),
+        *_noise(artifact),
+        *_warnings(artifact),
+    )
     return Table("Service time", COLUMNS, rows, notes)
 
 
@@ -51,9 +59,37 @@ def _cells(result: TargetResult, timings: Timings) -> tuple[str, ...]:
         figure(timings.throughput, 0),
         rate(timings.round_variation),
         *counts,
-        figure(timings.client_cpu_us, 0),
+        _client_part(timings),
         ", ".join(_verdicts(timings)),
     )
+
+
+def _client_part(timings: Timings) -> str:
+    """Processor time of this process per request, and how much of p50 that is."""
+    p50 = timings.service["p50"].value if "p50" in timings.service else None
+    shown = figure(timings.client_cpu_us, 0)
+    if timings.client_cpu_us is None or not p50:
+        return shown
+    return f"{shown} ({rate(timings.client_cpu_us / 1e3 / p50)} of p50)"
+
+
+def _comparable(timed: Sequence[tuple[TargetResult, Timings]]) -> Iterator[str]:
+    """Why no two targets may be compared by time, where that is so."""
+    why = Counter(_unfit(result, timings) for result, timings in timed)
+    fit = why.pop("", 0)
+    if len(timed) < 2 or fit >= 2:
+        return
+    counts = ", ".join(f"{number} of {len(timed)} {reason}" for reason, number in why.items())
+    yield f"No two targets of this run may be compared by time: {counts}."
+
+
+def _unfit(result: TargetResult, timings: Timings) -> str:
+    """Why the times of one target may not stand beside another's, "" if they may."""
+    if _void(result, timings) is not None:
+        return "void"
+    if result.fidelity != "server":
+        return "not of fidelity 'server'"
+    return "client-limited" if "client-limited" in timings.verdicts else ""
 
 
 def _void(result: TargetResult, timings: Timings) -> str | None:
@@ -89,9 +125,10 @@ def _what_it_is(first: Timings) -> str:
         f"{first.distinct_queries} questions asked {figure(repeats, 1, trim=True)} times each): "
         "service time, not the latency of a user who arrives by himself. Only targets of fidelity "
         "'server' may be compared by time; the others show theirs for orientation. "
-        "'client-limited' means that this process or this machine was the bottleneck: such a "
-        "number says nothing about the backend. 'same answers' is the share of timed answers "
-        "with the chunks and the order of the quality pass."
+        "'client-limited' means that this process or this machine was at its limit (by the signals "
+        "in brackets), so that the time holds waiting of the client's own and is no time of the "
+        "backend alone; 'client CPU' is the least that was the client's. 'same answers' is the "
+        "share of timed answers with the chunks and the order of the quality pass."
     )
 
 
@@ -101,16 +138,26 @@ def _noise(artifact: Artifact) -> Iterator[str]:
     if noise is None or not noise.repeats or _moved(artifact, noise):
         yield "No noise floor was measured: no two times of this run may be compared."
         return
-    differences = ", ".join(
-        f"{word} {_percent(repeat.floor)} (ratios {repeat.low:.2f} to {repeat.high:.2f})"
-        for name, word in _NUMBERS.items()
-        if (repeat := noise.repeats.get(name))
-    )
     yield (
         f"Noise floor: {noise.target} was timed twice, interleaved with all others, and differed "
-        f"from itself by up to {differences} in {noise.rounds} rounds. A smaller difference "
-        "between two targets is none."
+        f"from itself by up to {', '.join(_floors(noise))} in {noise.rounds} rounds. A smaller "
+        "difference between two targets is none."
     )
+    loud = [
+        word
+        for name, word in _NUMBERS.items()
+        if name in noise.repeats and noise.repeats[name].floor > TOO_NOISY
+    ]
+    if loud:
+        yield f"Too noisy to compare by {', '.join(loud)}: time it again on a quieter machine."
+
+
+def _floors(noise: Noise) -> Iterator[str]:
+    for name, word in _NUMBERS.items():
+        repeat = noise.repeats.get(name)
+        if repeat is not None:
+            low, high = f"{repeat.low:.2f}", f"{repeat.high:.2f}"
+            yield f"{word} {_percent(repeat.floor)} (ratios {low} to {high})"
 
 
 def _moved(artifact: Artifact, noise: Noise) -> bool:
@@ -123,7 +170,10 @@ def _moved(artifact: Artifact, noise: Noise) -> bool:
 
 
 def _percent(log_ratio: float) -> str:
-    return f"{math.ceil(100 * math.expm1(log_ratio))} %"
+    """A difference, rounded up: to 1 %, above 20 % to 5 %, which is all that it is good for."""
+    percent = 100 * math.expm1(log_ratio)
+    step = 1 if percent <= 20 else 5
+    return f"{step * math.ceil(round(percent / step, 6))} %"
 
 
 def _warnings(artifact: Artifact) -> Iterator[str]:

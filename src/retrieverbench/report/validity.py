@@ -11,6 +11,7 @@ from retrieverbench.report.table import Table
 
 NOT_TOLD = "not told"
 NOT_ASKED = "not asked"
+APPROXIMATE = frozenset({"hnsw", "ivfflat"})
 MAX_SETTING = 60
 """Characters of one setting in a report; the artifact holds it whole."""
 
@@ -24,7 +25,7 @@ def validity(artifact: Artifact) -> Table:
             f"{backend.server} {backend.server_version}",
             stored(backend.chunks),
             *(_plan_cells(result.plan) if artifact.kind == "run" else (NOT_ASKED, NOT_ASKED)),
-            "; ".join((*backend.weaknesses, *_caveat(result.plan))) or "nothing known",
+            _weakened(result, backend),
         )
         for result in artifact.targets
         if (backend := result.backend) is not None
@@ -36,13 +37,14 @@ def validity(artifact: Artifact) -> Table:
         "chunks stored",
         "vector index",
         "tenant condition applied",
-        "what weakens it",
+        "what weakens the isolation",
     )
     note = (
         "As the servers tell it, not as they were asked. Index and time of the tenant condition "
         "come from the backend's own plan of one measured query; 'not told' where it has none."
     )
-    return Table("Validity", columns, rows, (note, *_settings(artifact)))
+    notes = (note, *_unused(artifact), *_caveats(artifact), *_settings(artifact))
+    return Table("Validity", columns, rows, notes)
 
 
 def stored(chunks: Mapping[str, int]) -> str:
@@ -62,8 +64,39 @@ def _plan_cells(plan: Plan | None) -> tuple[str, str]:
     return index, f"{plan.filtered} the search" if plan.filtered else NOT_TOLD
 
 
-def _caveat(plan: Plan | None) -> tuple[str, ...]:
-    return (plan.caveat,) if plan and plan.caveat else ()
+def _weakened(result: TargetResult, backend: BackendRecord) -> str:
+    """What the adapter tells, and what follows from the properties that it declares."""
+    told = list(backend.weaknesses)
+    if "shared_idf" in backend.properties and result.target.mode != "dense":
+        told.append("lexical scores depend on other tenants' chunks (shared_idf)")
+    return "; ".join(told) or "nothing known"
+
+
+def _unused(artifact: Artifact) -> Iterator[str]:
+    """Approximate indexes that the plan of a search did without."""
+    unused: dict[str, list[str]] = {}
+    for result in artifact.targets:
+        backend, plan = result.backend, result.plan
+        kind = str(backend.settings.get("index", "")) if backend else ""
+        if plan is None or plan.vector_index != "" or kind not in APPROXIMATE:
+            continue
+        if result.target.mode != "lexical" and backend and "approximate" in backend.properties:
+            unused.setdefault(kind, []).append(result.target.label)
+    for kind, labels in unused.items():
+        yield (
+            f"An approximate index is set up ({kind}) and the plan did not use it; its search "
+            f"settings had no effect: {', '.join(labels)}."
+        )
+
+
+def _caveats(artifact: Artifact) -> Iterator[str]:
+    """How plans may differ from what was measured, each caveat once."""
+    labels: dict[str, list[str]] = {}
+    for result in artifact.targets:
+        if result.plan is not None and result.plan.caveat:
+            labels.setdefault(result.plan.caveat, []).append(result.target.label)
+    for caveat, named in labels.items():
+        yield f"Plan of {', '.join(named)}: {caveat}."
 
 
 def _settings(artifact: Artifact) -> Iterator[str]:

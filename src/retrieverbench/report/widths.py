@@ -6,6 +6,44 @@ from collections.abc import Sequence
 
 LEAST = 4
 """Below this a column is not worth drawing."""
+PROSE = 20
+"""Sentences are not drawn narrower than this where they can have a part to themselves."""
+
+
+def parts(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], keys: Sequence[str], room: int, gap: int
+) -> list[list[int]]:
+    """Which columns are drawn side by side: all of them, or parts in which no word is broken.
+
+    Every part begins anew with the `keys`, so that its rows can be told apart; with the target
+    alone where that is too wide, and nothing is parted where even the target leaves no room.
+    """
+    needed = [gap + _least(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
+    every = list(range(len(columns)))
+    if sum(needed) <= room:
+        return [every]
+    head = [at for at in every if columns[at] in keys]
+    if sum(needed[at] for at in head) > room / 2:
+        head = [at for at in every if columns[at] == "target"]
+    others = [at for at in every if at not in head]
+    left = room - sum(needed[at] for at in head)
+    if not others or left < gap + LEAST:
+        return [every]
+    found: list[list[int]] = [[]]
+    for at in others:
+        if found[-1] and sum(needed[n] for n in (*found[-1], at)) > left:
+            found.append([])
+        found[-1].append(at)
+    return [sorted([*head, *part]) for part in found]
+
+
+def _least(column: str, cells: Sequence[str]) -> int:
+    """The width below which a column breaks a word, or is too narrow to be read."""
+    longest = max(map(_width, (column, *cells)))
+    if column == "target":
+        return longest
+    word = max(_width(word) for cell in (column, *cells) for word in _words(cell))
+    return max(word, min(longest, PROSE))
 
 
 def column_widths(

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeGuard, TypeVar, cast
 
 from retrieverbench.errors import AdapterError, BackendError, Code, InputError, TimedOut
 from retrieverbench.run import foreign
-from retrieverbench.run.text import hide, hide_in, one_line, text_of
+from retrieverbench.run.text import hide, hide_in, log_frames, one_line, place_in_file, text_of
 
 T = TypeVar("T")
 
@@ -75,8 +75,10 @@ class Step:
 
     def _fault(self, error: BaseException) -> AdapterError:
         name = type(error).__name__
+        place = place_in_file(error)
         text = one_line(hide(text_of(error), self.hidden))
-        return AdapterError(f"adapter {self.adapter!r}: {self.word} raised {name}: {text}")
+        log_frames(error)
+        return AdapterError(f"adapter {self.adapter!r}: {self.word} raised {name}{place}: {text}")
 
 
 def is_sound(error: BaseException) -> TypeGuard[BackendError]:

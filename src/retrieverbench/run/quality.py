@@ -17,7 +17,7 @@ from retrieverbench.run import foreign
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound
-from retrieverbench.run.text import hide, one_line, text_of
+from retrieverbench.run.text import hide, log_frames, one_line, place_in_file, text_of
 
 GRACE_SECONDS = 1.0
 """How long after the deadline a search is still waited for, so that its error can say why."""
@@ -147,6 +147,8 @@ def _raise(error: BaseException, timeout: float, *, late: bool) -> NoReturn:
         raise AdapterError("search was cancelled by the adapter or its client") from error
     if is_sound(error):
         raise error
+    log_frames(error)
+    place = place_in_file(error)
     raise AdapterError(
-        f"search raised {type(error).__name__}: {text_of(error)}", code=Code.BAD_ANSWER
+        f"search raised {type(error).__name__}{place}: {text_of(error)}", code=Code.BAD_ANSWER
     ) from error

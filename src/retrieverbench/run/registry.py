@@ -19,7 +19,7 @@ from types import FrameType, ModuleType
 from retrieverbench.adapter import CAPABILITIES, Adapter
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.options import nearest
-from retrieverbench.run.text import one_line
+from retrieverbench.run.text import FILE_MODULE, one_line
 
 GROUP = "retrieverbench.adapters"
 _COROUTINES = ("open", "search", "describe", "close")
@@ -197,8 +197,9 @@ def _load_file(name: str, base: Path) -> LoadedAdapter:
 def _class_of(module: ModuleType, file_name: str, attribute: str) -> type:
     classes = {key: value for key, value in vars(module).items() if isinstance(value, type)}
     if attribute not in classes:
+        own = [key for key, value in classes.items() if value.__module__ == module.__name__]
         raise InputError(
-            f"adapter: {file_name!r} has no class {attribute!r}; {nearest(attribute, classes)}"
+            f"adapter: {file_name!r} has no class {attribute!r}; {nearest(attribute, own)}"
         )
     return classes[attribute]
 
@@ -218,7 +219,7 @@ def _places(error: BaseException) -> Iterator[tuple[str, int | None]]:
 
 
 def _import_file(path: Path, file_name: str) -> ModuleType:
-    module_name = f"retrieverbench_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    module_name = f"{FILE_MODULE}{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     specification = importlib.util.spec_from_file_location(module_name, path)
     if specification is None or specification.loader is None:
         raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")

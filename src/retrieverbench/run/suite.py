@@ -6,7 +6,7 @@ are named by environment variable and resolved by the command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -199,10 +199,11 @@ class Suite:
 
     def gate_rules(self) -> tuple[Rule, ...]:
         """The rules as the gate takes them, named and with their lines."""
+        names = _rule_names(self.rules)
         return tuple(
             Rule(
                 kind=entry.kind,
-                name=entry.name or _rule_name(entry),
+                name=names[number],
                 metric=entry.metric,
                 counter=entry.counter,
                 value=entry.value,
@@ -216,8 +217,18 @@ class Suite:
         )
 
 
+def _rule_names(rules: Sequence[RuleEntry]) -> list[str]:
+    """Names of those that have none: with their targets only where two would be called the same."""
+    short = [entry.name or _rule_name(entry) for entry in rules]
+    return [
+        name
+        if entry.name or short.count(name) == 1 or not entry.targets
+        else f"{name} on {', '.join(entry.targets)}"
+        for entry, name in zip(rules, short, strict=True)
+    ]
+
+
 def _rule_name(entry: RuleEntry) -> str:
     subject = entry.metric or entry.counter or ""
     where = ",".join(f"{key}={value}" for key, value in sorted(entry.slice.items()))
-    on = f"on {', '.join(entry.targets)}" if entry.targets else ""
-    return " ".join(part for part in (entry.kind, subject, where, on) if part)
+    return " ".join(part for part in (entry.kind, subject, where) if part)

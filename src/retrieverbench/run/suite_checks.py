@@ -45,8 +45,11 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
                 f"{place}: {target.name!r} with layout "
                 f"{target.layout!r} is already used by "
                 f"{outside.get(first, f'targets.{first}')}; "
-                "give each entry a name of its own"
+                f"{_ANOTHER_NAME if number in outside else 'give each entry a name of its own'}"
             )
+
+
+_ANOTHER_NAME = "call the class otherwise, or write it into the suite with a name of its own"
 
 
 def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[str]:

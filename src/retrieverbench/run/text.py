@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from urllib.parse import quote
 
 from retrieverbench.adapter import Secret
 from retrieverbench.errors import InputError
 
 HIDDEN = "***"
+FILE_MODULE = "retrieverbench_file_"
+"""How the names of modules begin that are made of users' files."""
+_LOG = logging.getLogger(__name__)
 
 
 def text_of(error: BaseException | str) -> str:
@@ -23,6 +29,25 @@ def one_line(error: BaseException | str, limit: int = 300) -> str:
     """An error's text in one printable line of at most `limit` characters."""
     text = "".join(c if c.isprintable() else " " for c in text_of(error))
     return " ".join(text.split())[:limit] or type(error).__name__
+
+
+def place_in_file(error: BaseException) -> str:
+    """Where in a user's own file an error came from, as ` (mine.py:12)`; "" if in none."""
+    place = ""
+    step = error.__traceback__
+    while step is not None:
+        frame = step.tb_frame
+        if str(frame.f_globals.get("__name__", "")).startswith(FILE_MODULE):
+            place = f" ({Path(frame.f_code.co_filename).name}:{step.tb_lineno})"
+        step = step.tb_next
+    return place
+
+
+def log_frames(error: BaseException) -> None:
+    """Where an adapter's error came from, for `--debug`; not its text, which may hold secrets."""
+    if _LOG.isEnabledFor(logging.DEBUG):
+        frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+        _LOG.debug("%s was raised here:\n%s", type(error).__name__, frames)
 
 
 def hidden_values(secrets: Mapping[str, Secret]) -> tuple[str, ...]:

@@ -42,4 +42,4 @@ def test_fetching_shows_one_step_per_engine_in_megabytes(
         on_fetch("one", 0, 46_000_000)
         on_fetch("one", 46_000_000, 46_000_000)
         on_fetch("two", 1, 500_000)
-    assert capsys.readouterr().err == "one: fetching, MB (46)\ntwo: fetching, MB (1)\n"
+    assert capsys.readouterr().err == "one: fetching (46 MB)\ntwo: fetching (1 MB)\n"

@@ -33,7 +33,8 @@ def test_clean_target(make_result: MakeResult) -> None:
     ("finding", "text"),
     [
         (FINDING, "case 'c1' of 'acme' got 'globex/1' at rank 2 (quality), which belongs to 'glo"),
-        (replace(FINDING, owner=None), "which is in no ledger"),
+        (replace(FINDING, owner=None), "which is no chunk of the corpus"),
+        (replace(FINDING, owner=None, hint="'acme/1' is a chunk"), "; 'acme/1' is a chunk"),
         (replace(FINDING, rank=0, seen_in="canary"), "outside the hits (canary)"),
     ],
 )
@@ -42,6 +43,15 @@ def test_first_finding_is_told(make_result: MakeResult, finding: LeakFinding, te
     found = leak_of(replace(result, leaks=leaking(result, finding)))
     assert text in (found or "")
     assert (found or "").startswith("fake/lexical/filter: 1 foreign and 0 unknown chunks")
+
+
+def test_findings_of_the_control_arm_are_named_apart(make_result: MakeResult) -> None:
+    result = make_result()
+    leaks = replace(leaking(result, FINDING), foreign=0, control_findings=1)
+    found = leak_of(replace(result, leaks=leaks))
+    assert "0 foreign and 0 unknown chunks, 1 in the control arm that were never put" in (
+        found or ""
+    )
 
 
 def test_findings_count_whatever_the_proof_says(make_result: MakeResult) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from retrieverbench.leaks import CanaryResult, ControlResult, leak_columns
+from retrieverbench.leaks import CanaryResult, ControlResult, TimedCounts, leak_columns
 from retrieverbench.model import CaseResult, LeakCheck, LeakFinding, Run, Target
 
 RUN = Run(
@@ -38,7 +38,7 @@ def columns(
     return leak_columns(
         run,
         found,
-        timed_answers=10,
+        timed=TimedCounts(10, 30, 1 if found else 0),
         canaries=canaries,
         control=control,
         tenants=tenants,
@@ -50,7 +50,8 @@ def test_clean_with_both_controls() -> None:
     check = columns()
     assert (check.proof, check.reason) == ("clean", None)
     assert check.answers == 2 + 10 + 4
-    assert check.hits == 2 + 5
+    assert check.hits == 2 + 30 + 5
+    assert (check.leaking_answers, check.control_findings) == (0, 0)
     assert check.trials == 4
     assert check.upper_bound == pytest.approx(1 - 0.05 ** (1 / 4))
     assert check.control_foreign == 7
@@ -64,8 +65,29 @@ def test_one_finding_anywhere_is_a_leak(seen_in: str) -> None:
         canaries=replace(CANARIES, findings=[finding] if seen_in == "canary" else []),
         control=replace(CONTROL, findings=[finding] if seen_in == "control" else []),
     )
-    assert (check.proof, check.foreign, check.findings) == ("leak", 1, (finding,))
+    assert (check.proof, check.findings) == ("leak", (finding,))
+    assert (check.foreign, check.control_findings) == ((0, 1) if seen_in == "control" else (1, 0))
     assert check.upper_bound is None
+
+
+def test_leaking_answers_are_counted_once_whatever_they_held() -> None:
+    twice = (FINDING, replace(FINDING, uid="globex/2", rank=2), replace(FINDING, case_id="d"))
+    assert columns(twice).leaking_answers == 2 + 1
+    assert columns(twice).foreign == 3
+
+
+def test_refused_answers_were_checked_too() -> None:
+    refused = CaseResult("d", "error", (), "bad_answer", "x", ("globex/1", "acme/1"))
+    check = columns(run=replace(RUN, results=(*RUN.results, refused)))
+    assert (check.answers, check.hits) == (3 + 10 + 4, 4 + 30 + 5)
+    assert check.trials == 4
+
+
+def test_a_read_only_target_is_not_told_of_settings() -> None:
+    check = leak_columns(
+        RUN, (), timed=TimedCounts(), canaries=None, control=None, tenants=2, read_only=True
+    )
+    assert check.reason == "no canaries were put: nothing can be written to this target"
 
 
 def test_a_leak_outweighs_every_doubt() -> None:
@@ -115,4 +137,4 @@ def test_what_was_not_looked_at_has_no_number() -> None:
     assert check.canaries_owned is None
     assert check.canaries_found_by_owner is None
     assert check.control_foreign is None
-    assert (check.answers, check.hits, check.trials) == (2 + 10, 2, 2)
+    assert (check.answers, check.hits, check.trials) == (2 + 10, 2 + 30, 2)

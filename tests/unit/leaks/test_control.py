@@ -109,6 +109,15 @@ async def test_chunk_from_outside_the_arm_is_a_leak(
     assert result.foreign == 0
 
 
+async def test_a_forgotten_tenant_is_named_as_what_it_may_be(store: MakeStore) -> None:
+    def without_tenant(query: Query, chunks: Sequence[Chunk]) -> Response:
+        return Response([Hit(chunk.id, 1.0) for chunk in chunks])
+
+    result = await ask(store, without_tenant)
+    assert len(result.findings) == 4
+    assert all("'control/" in (found.hint or "") for found in result.findings)
+
+
 async def test_refused_answer_shows_a_leak_but_proves_nothing(store: MakeStore) -> None:
     def broken(_query: Query, chunks: Sequence[Chunk]) -> Response:
         return Response([Hit("globex/1", float("nan")), *(Hit(c.uid, 1.0) for c in chunks)])

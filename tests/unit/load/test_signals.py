@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from retrieverbench.load.host import GRAIN_NS, TICK_NS, HostUse, LoopWatch
+from retrieverbench.load.host import GRAIN_NS, TICK_NS, HostReading, HostUse, LoopWatch, host_use
 from retrieverbench.load.signals import client_notes, client_signals, is_starved
 from retrieverbench.model import Signal
 
@@ -60,6 +60,13 @@ def test_one_second_beyond_a_limit_is_a_signal_in_a_block_that_is_not(
     block = replace(QUIET, windows=[QUIET, second, QUIET])
     assert signal(name, block).over
     assert is_starved([block])
+
+
+def test_no_share_exceeds_the_whole() -> None:
+    before = HostReading(0, 0, 0, 0)
+    late = host_use(before, HostReading(100, 90, 90, 250))
+    assert late.wait_share == 1.0
+    assert signal("headroom", late).value == 1.0
 
 
 def test_one_late_tick_in_a_thousand_is_none() -> None:

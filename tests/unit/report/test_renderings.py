@@ -69,13 +69,13 @@ def test_quality_row(make_artifact: MakeArtifact, make_result: Any) -> None:
     assert row(make_artifact(result), "Quality") == {
         "target": LABEL,
         "fidelity": "engine",
-        "nDCG@3": "0.818 (1 failed, counted as 0)",
-        "Recall@3": "0.818 (1 failed, counted as 0)",
-        "Hit@3": "0.818 (1 failed, counted as 0)",
+        "nDCG@3": "0.818 ±0.122 (1 failed, counted as 0)",
+        "Recall@3": "0.818 ±0.122 (1 failed, counted as 0)",
+        "Hit@3": "0.818 ±0.122 (1 failed, counted as 0)",
         "n": "11",
         "errors": "1",
         "forbidden": "0 %",
-        "abstained": "100 %",
+        "abstained": "100 % of 1",
     }
 
 
@@ -324,7 +324,7 @@ def test_terminal_says_where_the_files_are(make_artifact: MakeArtifact) -> None:
 LONG = "elasticsearch/lexical/filter"
 
 
-@pytest.mark.parametrize("width", [120, 160])
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
 def test_targets_and_words_are_never_broken_on_a_terminal(
     make_artifact: MakeArtifact, make_result: Any, width: int
 ) -> None:
@@ -348,6 +348,31 @@ def test_targets_and_words_are_never_broken_on_a_terminal(
             assert set(cell.split()) <= found
 
 
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_narrow_terminal_gets_wide_tables_in_parts_with_their_targets(
+    make_artifact: MakeArtifact, make_result: Any, width: int
+) -> None:
+    names = [f"store{number}" for number in range(3)]
+    artifact = make_artifact(*(make_result(name=n, timings=timings()) for n in names))
+    lines = [line.rstrip() for line in printed(artifact, width).splitlines()]
+    assert "Service time, continued" in lines
+    assert not [line for line in printed(artifact, 400).splitlines() if "continued" in line]
+    for name in names:
+        assert sum(f"{name}/lexical/filter" in line for line in lines) >= 6
+    heads = [line.split() for line in lines if line.startswith("target")]
+    assert {"fidelity", "validity", "proof", "forbidden"} <= {word for h in heads for word in h}
+
+
+def test_what_a_figure_can_be_at_best_is_told(make_artifact: MakeArtifact) -> None:
+    artifact = make_artifact(metrics=("ndcg@3", "precision@3"))
+    golden = replace(artifact.golden, ceilings={"precision@3": 0.25}, superseded=4)
+    result = replace(artifact, golden=golden)
+    notes = "\n".join(table(result, "Quality").notes)
+    assert "4 of the 16 chunks are superseded" in notes
+    assert "highest that can be reached" not in notes  # it is not among the scores
+    assert "superseded by" not in "\n".join(table(artifact, "Quality").notes)
+
+
 def test_what_cannot_keep_silent_is_marked_and_explained_once(
     make_artifact: MakeArtifact, make_result: Any
 ) -> None:
@@ -357,7 +382,7 @@ def test_what_cannot_keep_silent_is_marked_and_explained_once(
     lexical = make_result({"c11": ["x1"]})
     artifact = make_artifact(*dense, lexical)
     shown = [row(artifact, "Quality", number)["abstained"] for number in range(3)]
-    assert shown == ["0 % ¹", "0 % ¹", "0 %"]
+    assert shown == ["0 % of 1 ¹", "0 % of 1 ¹", "0 % of 1"]
     for text in (printed(artifact), render_markdown(artifact)):
         assert text.count("¹ No score floor: ") == 1
     assert "No score floor" not in printed(make_artifact(lexical))

@@ -97,6 +97,45 @@ def test_a_limited_client_is_shown_with_its_signals(row: Callable[..., dict[str,
     assert found["validity"] == "client-limited (headroom 1.25), not-steady"
 
 
+def test_the_clients_part_stands_beside_its_processor_time(
+    row: Callable[..., dict[str, str]],
+) -> None:
+    assert row()["client CPU µs"] == "12 (1 % of p50)"
+    assert row(client_cpu_us=None)["client CPU µs"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "changes", "told"),
+    [
+        ("server", {}, ""),
+        ("engine", {}, "2 of 2 not of fidelity 'server'"),
+        ("server", {"verdicts": ("client-limited",)}, "2 of 2 client-limited"),
+        ("server", {"void": "x"}, "2 of 2 void"),
+    ],
+)
+def test_why_no_two_targets_may_be_compared_is_told_first(
+    make_artifact: MakeArtifact,
+    make_result: MakeResult,
+    fidelity: str,
+    changes: dict[str, Any],
+    told: str,
+) -> None:
+    pair = [
+        make_result(name=name, fidelity=fidelity, timings=replace(TIMED, **changes))
+        for name in ("a", "b")
+    ]
+    first = service_times(make_artifact(*pair, noise=NOISE)).notes[0]
+    sentence = f"No two targets of this run may be compared by time: {told}."
+    assert first == sentence if told else first.startswith("Closed loop")
+
+
+@pytest.mark.parametrize(("ratio", "shown"), [(1.151, "16 %"), (1.31, "35 %"), (1.6, "60 %")])
+def test_a_loud_machine_is_called_so(notes: Callable[..., str], ratio: float, shown: str) -> None:
+    found = notes(Noise(LABEL, 4, {"p50": Repeat(1.0, 0.9, ratio, math.log(ratio))}))
+    assert f"p50 {shown} (ratios" in found
+    assert ("Too noisy to compare by p50" in found) == (ratio > 1.5)
+
+
 def test_a_signal_that_was_not_read_is_named_with_its_reason(notes: Callable[..., str]) -> None:
     signals = (Signal("loop lag p99 ms", None, 1.0, over=False, reason="n=3 < 100"),)
     assert (

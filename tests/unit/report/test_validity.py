@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrieverbench.model import Artifact, BackendRecord, Plan, TargetResult
+from retrieverbench.model import Artifact, BackendRecord, Mode, Plan, Target, TargetResult
 from retrieverbench.report.validity import stored, validity
 
 MakeArtifact = Callable[..., Artifact]
@@ -24,7 +24,7 @@ def backend(**fields: Any) -> BackendRecord:
     ("plan", "cells"),
     [
         (None, ("not told", "not told", "nothing known")),
-        (PLAN, ("hnsw_index", "after the search", "the plan was made anew")),
+        (PLAN, ("hnsw_index", "after the search", "nothing known")),
         (Plan(("scan",), "", "before"), ("none: exact", "before the search", "nothing known")),
     ],
 )
@@ -36,6 +36,37 @@ def test_a_plan_is_told_and_its_absence_too(
 ) -> None:
     table = validity(make_artifact(make_result(plan=plan, backend=backend())))
     assert table.rows[0][-3:] == cells
+    assert ("Plan of fake/lexical/filter: the plan was made anew." in table.notes) == (plan is PLAN)
+
+
+@pytest.mark.parametrize(("mode", "told"), [("lexical", True), ("hybrid", True), ("dense", False)])
+def test_shared_statistics_are_told_where_scores_rest_on_them(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult], mode: Mode, told: bool
+) -> None:
+    record = backend(properties=("shared_idf",))
+    result = make_result(backend=record, target=Target("fake", "fake", mode))
+    cell = validity(make_artifact(result)).rows[0][-1]
+    assert cell.startswith("lexical scores depend on other") == told
+
+
+@pytest.mark.parametrize(
+    ("index", "plan", "told"),
+    [("hnsw", "", True), ("hnsw", "my_index", False), ("none", "", False), ("hnsw", None, False)],
+)
+def test_an_approximate_index_that_was_not_used_is_told(
+    make_artifact: MakeArtifact,
+    make_result: Callable[..., TargetResult],
+    index: str,
+    plan: str | None,
+    told: bool,
+) -> None:
+    result = make_result(
+        backend=backend(properties=("approximate",), settings={"index": index}),
+        plan=Plan(("scan",), plan),
+        target=Target("fake", "fake", "dense"),
+    )
+    notes = "\n".join(validity(make_artifact(result)).notes)
+    assert ("(hnsw) and the plan did not use it" in notes) == told
 
 
 def test_weaknesses_settings_and_what_was_not_read_are_there(

@@ -1,0 +1,37 @@
+"""What the artifact tells of a golden set, beside its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from retrieverbench.job.scoring import golden_record
+from retrieverbench.model import Chunk, Corpus, GoldenCase, GoldenSet, TenantId
+
+ACME = TenantId("acme")
+CASES = (
+    GoldenCase("a", "one", ACME, ("1",)),
+    GoldenCase("b", "three", ACME, None, {"1": 1, "2": 3, "3": 2, "4": 0}),
+    GoldenCase("c", "none", ACME, (), unanswerable=True),
+)
+CHUNKS = tuple(
+    Chunk(str(n), ACME, "text", status="superseded" if n > 4 else "current") for n in range(1, 7)
+)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "ceilings"),
+    [
+        (["Precision@2"], {"precision@2": (1 / 2 + 2 / 2) / 2}),
+        (["precision@5", "precision@5-l3"], {"precision@5": 0.4, "precision@5-l3": 0.2}),
+        (["precision@1", "ndcg@10", "recall@5"], {}),
+    ],
+)
+def test_the_highest_precision_is_that_of_answers_with_every_relevant_chunk(
+    metrics: Sequence[str], ceilings: dict[str, float]
+) -> None:
+    golden, corpus = GoldenSet("s", 1, "a" * 64, CASES), Corpus("c", CHUNKS, "b" * 64)
+    record = golden_record(golden, corpus, metrics)
+    assert record.ceilings == pytest.approx(ceilings)
+    assert record.superseded == 2
