@@ -183,7 +183,7 @@ def _leaks(artifact: Artifact) -> Table:
         "Every returned id is checked against our own record of owners. 'foreign' and 'unknown' "
         "count distinct chunks per question and pass, 'leaking answers' the answers that held "
         "any, of all that were checked. 'proof' is clean only if each tenant found its own canary "
-        "and the unfiltered control arm, where they are wanted, did show foreign chunks. The "
+        "and the unfiltered control arm, in which they are wanted, did show foreign chunks. The "
         "bound is on the share of leaking answers among questions like these."
     )
     return Table("Cross-tenant leaks", columns, tuple(rows), (note,))

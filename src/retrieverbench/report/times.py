@@ -70,7 +70,8 @@ def _client_part(timings: Timings) -> str:
     shown = figure(timings.client_cpu_us, 0)
     if timings.client_cpu_us is None or not p50:
         return shown
-    return f"{shown} ({rate(timings.client_cpu_us / 1e3 / p50)} of p50)"
+    share = timings.client_cpu_us / 1e3 / p50
+    return f"{shown} ({'all' if share >= 1 else rate(share)} of p50)"
 
 
 def _comparable(timed: Sequence[tuple[TargetResult, Timings]]) -> Iterator[str]:
@@ -127,8 +128,8 @@ def _what_it_is(first: Timings) -> str:
         "'server' may be compared by time; the others show theirs for orientation. "
         "'client-limited' means that this process or this machine was at its limit (by the signals "
         "in brackets), so that the time holds waiting of the client's own and is no time of the "
-        "backend alone; 'client CPU' is the least that was the client's. 'same answers' is the "
-        "share of timed answers with the chunks and the order of the quality pass."
+        "backend alone; 'client CPU' is what this process computed per request, on average. 'same "
+        "answers' is the share of timed answers with the chunks and the order of the quality pass."
     )
 
 

@@ -101,6 +101,7 @@ def test_the_clients_part_stands_beside_its_processor_time(
     row: Callable[..., dict[str, str]],
 ) -> None:
     assert row()["client CPU µs"] == "12 (1 % of p50)"
+    assert row(client_cpu_us=2000.0)["client CPU µs"] == "2000 (all of p50)"
     assert row(client_cpu_us=None)["client CPU µs"] == "-"
 
 
