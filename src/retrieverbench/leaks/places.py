@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Protocol
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.world import World
-from retrieverbench.model import Chunk
+from retrieverbench.model import Arm, Chunk, Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,13 @@ class OpenAdapter(Protocol):
 class Shelf:
     """Places that several probes read: opened when first needed, closed with the audit.
 
-    One that could not be opened is not tried again.
+    One that could not be opened is not tried again. `asked` are the questions that some probe
+    has asked already, by mode and arm.
     """
 
     stack: AsyncExitStack
     kept: dict[str, tuple[Adapter, World] | BackendError] = field(default_factory=dict)
+    asked: defaultdict[tuple[Mode, Arm], set[int]] = field(default_factory=lambda: defaultdict(set))
 
     async def get(self, name: str, make: MakePlace) -> tuple[Adapter, World]:
         """The place of that name, made now if nobody asked before; its BackendError again."""

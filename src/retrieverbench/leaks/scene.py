@@ -208,7 +208,7 @@ class Scene:
         want: frozenset[str] = WANTED,
     ) -> Seen:
         """One search as `tenant`, through this arm, judged by the ledger and all tokens."""
-        self.trials += 1
+        self._count(tenant, text, vector, k, where)
         self._taken()
         try:
             asker = self.tenant(tenant)
@@ -224,6 +224,22 @@ class Scene:
             want=want,
         )
         return await self._search(query)
+
+    def _count(
+        self,
+        tenant: object,
+        text: str,
+        vector: Sequence[float] | None,
+        k: int,
+        where: Mapping[str, Value] | None,
+    ) -> None:
+        """A trial, unless this or another probe has asked the same: repeating proves nothing."""
+        numbers = None if vector is None or self.mode == "lexical" else tuple(vector)
+        conditions = tuple((where or {}).items())
+        question = hash((id(self.world), repr(tenant), text, numbers, k, conditions))
+        known = self.shelf.asked[self.mode, self.arm] if self.shelf else set[int]()
+        self.trials += question not in known
+        known.add(question)
 
     def tenant(self, raw: object) -> TenantId:
         """The tenant as this arm makes it; TenantError where the guard refuses."""

@@ -37,11 +37,11 @@ class ProbeResult:
 
     `mode` is None where a probe looks at the place and not at a search. `leak_class` and
     `severity` are the catalog's, raised to `leak` and `critical` by any finding. `trials`
-    counts distinct (query, tenant, mode, path); `control` says what the positive control
-    showed. `reason` is why it did not pass, "" if it did. `facts` are what was measured,
-    such as the crowd size at which answers become short. `risks` are the declared properties
-    that excuse what was seen, of severity medium or low, or set the threshold of a high one;
-    what they excuse is no failure. None excuses a finding.
+    counts distinct (query, tenant, mode, path) that no probe before it had asked; `control`
+    says what the positive control showed. `reason` is why it did not pass, "" if it did.
+    `facts` are what was measured, such as the crowd size at which answers become short.
+    `risks` are the declared properties that excuse what was seen, of severity medium or low,
+    or set the threshold of a high one; what they excuse is no failure. None excuses a finding.
     """
 
     probe: str

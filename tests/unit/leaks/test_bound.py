@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probe_support import Toy, audit
 from retrieverbench.leaks.bound import bounds_of, upper_bound
 from retrieverbench.model import Arm, LeakBound, Outcome, ProbeResult
 
@@ -29,3 +30,10 @@ def test_only_an_arm_in_which_everything_passed_has_one() -> None:
     guarded, below = bounds_of(probes)
     assert guarded == LeakBound("guarded", 60, upper_bound(60))
     assert below == LeakBound("below the guard", 30, None)
+
+
+@pytest.mark.anyio
+async def test_a_question_that_was_asked_before_is_no_trial() -> None:
+    """P31 asks four tenants a hundred times, P33 two of them again with the same question."""
+    trials = {r.probe: r.trials for r in await audit(Toy, "P31", "P33", modes=("dense",))}
+    assert trials == {"P31": 4, "P33": 0}
