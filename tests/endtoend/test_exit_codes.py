@@ -113,6 +113,7 @@ def test_retriever_that_returns_nothing_is_5_not_0(bench: Bench) -> None:
     done = bench.run("run", bench.suite(silent))
     assert done.returncode == 5, done.stdout + done.stderr
     assert "a clean result is not proven" in done.stdout
+    assert '[leaks] inconclusive = "warn" lets it pass' in done.stdout
 
 
 def test_own_retriever_that_raises_is_3_and_no_traceback(bench: Bench) -> None:
@@ -120,7 +121,36 @@ def test_own_retriever_that_raises_is_3_and_no_traceback(bench: Bench) -> None:
     done = bench.run("run", "suite.toml", "--adapter", "crashing.py:Crashing")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert "describe raised KeyError" in done.stdout
+    line = CRASHING.splitlines().index('        raise KeyError("nothing")') + 1
+    assert f"describe raised KeyError (crashing.py:{line}): 'nothing'" in done.stdout
+
+
+def test_debug_shows_once_where_a_retriever_of_ones_own_raised(bench: Bench) -> None:
+    broken = CRASHING.replace(
+        'raise KeyError("nothing")',
+        "from retrieverbench.adapter import Description\n"
+        '        return Description("a", "1", "b", "1", {}, {})',
+    )
+    (bench.folder / "broken.py").write_text(broken, encoding="utf-8")
+    done = bench.process("--debug", "run", "suite.toml", "--adapter", "broken.py:Crashing")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stderr.count("ZeroDivisionError was raised here") == 1
+    assert 'raise ZeroDivisionError("my own mistake")' in done.stderr
+    assert "search raised ZeroDivisionError (broken.py:" in done.stdout
+
+
+def test_an_adapter_of_the_command_line_is_looked_for_here_and_can_be_called_otherwise(
+    bench: Bench,
+) -> None:
+    (bench.folder / "own.py").write_text(CRASHING.replace("Crashing", "Memory"), encoding="utf-8")
+    done = bench.run("run", "suite.toml", "--adapter", "nowhere.py:Mine")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nowhere.py is not there; name a .py file, seen from the folder that you are in" in (
+        done.stderr
+    )
+    done = bench.run("run", "suite.toml", "--adapter", "own.py:Memory")
+    assert done.returncode == 2
+    assert "call the class otherwise, or write it into the suite with a name" in done.stderr
 
 
 def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,9 +89,8 @@ async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
                 with _naming(ready_file):
                     started.process.publish(ready_file, _ready(started))
             click.echo(f"{name} {started.version} answers at {started.endpoint}")
-            if started.secrets and ready_file is None:
-                named = " and ".join(sorted(started.secrets, reverse=True))
-                click.echo(f"{named}: start with --ready-file FILE, which will hold them")
+            if ready_file is None and started.secrets:
+                click.echo(_where_secrets_are(started.secrets))
             ended = await _end_before(signals, started.process)
     if ended is not None:
         raise Unavailable(ended)
@@ -113,6 +112,12 @@ async def _end_before(signals: AsyncIterator[signal.Signals], process: Supervise
         await anext(signals)
         tasks.cancel_scope.cancel()
     return ended
+
+
+def _where_secrets_are(names: Iterable[str]) -> str:
+    """What to do for the credentials, which no terminal shows."""
+    named = " and ".join(sorted(names, reverse=True))
+    return f"{named}: start with --ready-file FILE, which holds them"
 
 
 def _ready(started: Started) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from bench_support import COMMAND
 from engine_support import need_engine
+from retrieverbench.cli.engine import _where_secrets_are
 
 Start = Callable[[], "tuple[subprocess.Popen[str], dict[str, Any]]"]
 
@@ -52,6 +53,11 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert monotonic() < deadline, "waited in vain"
         sleep(0.02)
+
+
+def test_credentials_that_are_not_printed_can_be_had() -> None:
+    told = _where_secrets_are(["password", "user"])
+    assert told == "user and password: start with --ready-file FILE, which holds them"
 
 
 def engine_of(process: subprocess.Popen[str]) -> int:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from retrieverbench.gate.subjects import canonical, counter_value, full_name, is_lower_better
+from retrieverbench.gate.subjects import (
+    canonical,
+    counter_fault,
+    counter_value,
+    full_name,
+    is_lower_better,
+    subject_fault,
+)
 from retrieverbench.model import Scores
 
 SCORES = Scores(
@@ -42,6 +49,12 @@ def test_canonical(name: str, expected: str) -> None:
 )
 def test_level_of_the_set_is_part_of_the_name(name: str, expected: str) -> None:
     assert full_name(name, SCORES) == expected
+
+
+@pytest.mark.parametrize("name", ["p95", "P99 ms", "latency_p95", "throughput", "ok/s"])
+def test_times_cannot_be_judged_yet(name: str) -> None:
+    for fault in (subject_fault(name), counter_fault(name)):
+        assert "is a time, and no rule can judge times yet" in (fault or "")
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,11 @@ time.sleep(30)
 """
 
 
+def test_only_classes_of_the_file_itself_are_proposed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(GOOD)
+    assert message("mine.py:Yours", tmp_path).endswith("known: Mine")
+
+
 def test_the_users_own_interrupt_is_no_defect_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(INTERRUPTED)
     with pytest.raises(KeyboardInterrupt):

@@ -67,12 +67,14 @@ def test_rules_get_lines_and_names_of_their_own(tmp_path: Path) -> None:
         '[[rules]]\nkind = "minimum"\nmetric = "MRR"\nvalue = 0.5\n'
         '[[rules]]\nkind = "minimum"\nmetric = "MRR"\nvalue = 0.6\ntargets = ["memory/dense"]\n'
         '[[rules]]\nkind = "counter"\ncounter = "ties"\nvalue = 1\nslice = { tenant = "a" }\n'
+        '[[rules]]\nkind = "must_pass"\ntargets = ["memory/dense", "memory"]\n'
     )
     made = load(tmp_path, HEAD + TARGET + rules).gate_rules()
     assert [(rule.name, rule.line) for rule in made] == [
         ("minimum MRR", 5),
         ("minimum MRR on memory/dense", 9),
         ("counter ties tenant=a", 14),
+        ("must_pass", 19),
     ]
 
 
