@@ -88,12 +88,10 @@ class Pgvector:
         }
     )  # fmt: skip
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
-        "iterative scan off": {"search": {"iterative_scan": "off"}},
-        "iterative scan in strict order": {"search": {"iterative_scan": "strict_order"}},
-        "iterative scan in relaxed order": {"search": {"iterative_scan": "relaxed_order"}},
-        "iterative scan off, one plan for all tenants": {
-            "search": {"iterative_scan": "off", "plan_cache_mode": "force_generic_plan"}
-        },
+        f"index forced, iterative scan {scan}": {
+            "search": {"force_index": True, "iterative_scan": scan}
+        }
+        for scan in ("off", "strict_order", "relaxed_order")
     }
 
     def __init__(self, settings: Settings, options: Options) -> None:

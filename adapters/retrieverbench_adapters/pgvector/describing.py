@@ -29,6 +29,8 @@ _METRICS: Mapping[str, Metric] = {"cosine": "cosine", "ip": "inner_product", "l2
 def server_settings(search: Search, *, vectors: bool) -> dict[str, str]:
     """What every searching connection is told, by the server's own names."""
     common = {"work_mem": search.work_mem, "plan_cache_mode": search.plan_cache_mode}
+    if search.force_index:
+        common |= {"enable_seqscan": "off", "enable_sort": "off"}
     if not vectors:
         return common
     return {

@@ -48,13 +48,15 @@ class Place:
 class Search:
     """How questions are asked.
 
-    `exact` never uses the approximate index. `depth` is each leg's length before fusion, at
+    `exact` never uses the approximate index, `force_index` uses it wherever that is possible,
+    also where the planner would rather read all rows of the tenant. `depth` is each leg's length before fusion, at
     least k. `oversampling` is how many candidates the dense leg takes from the index for each
     result, before it orders them by the vectors themselves. `probes` is for IVFFlat indexes.
     `tenant_setting` is the variable that the policies of row-level security read.
     """
 
     exact: bool = False
+    force_index: bool = False
     ef_search: Annotated[int, Ge(1), Le(1000)] = 40
     iterative_scan: Literal["off", "strict_order", "relaxed_order"] = "strict_order"
     max_scan_tuples: Annotated[int, Ge(1)] = 20_000
@@ -101,6 +103,8 @@ def _faults(settings: Settings, options: Options, capabilities: frozenset[str]) 
     search = options.search
     if not search.dense_weight + search.lexical_weight:
         yield "search.dense_weight, search.lexical_weight: both are 0; give one leg a weight"
+    if search.exact and search.force_index:
+        yield "search.exact, search.force_index: both are true; keep one"
     if "." not in search.tenant_setting:
         yield (
             f"search.tenant_setting: {search.tenant_setting!r} has no dot; "

@@ -43,11 +43,12 @@ class Small:
     vector: array[float]
 
 
-def smalls(seed: int) -> list[Small]:
-    """By size of crowd, the smallest first; the last crowd is what remains of ROWS."""
-    sizes = [size for size in SIZES if size < ROWS // 2]
+def smalls(seed: int, rows: int | None = None) -> list[Small]:
+    """By size of crowd, the smallest first; the last crowd is what remains of `rows` (ROWS)."""
+    rows = rows or ROWS
+    sizes = [size for size in SIZES if size < rows // 2]
     number = len(sizes) + 1
-    sizes.append(ROWS - number * OWN - sum(sizes))
+    sizes.append(rows - number * OWN - sum(sizes))
     questions = _orthogonal(Random(seed), number)
     return [
         Small(TenantId(f"small{word}"), size, word, vector)
@@ -55,10 +56,10 @@ def smalls(seed: int) -> list[Small]:
     ]
 
 
-def make_crowds(seed: int, order: Order) -> World:
+def make_crowds(seed: int, order: Order, rows: int | None = None) -> World:
     """The same chunks in each order."""
     random = Random(seed + 1)
-    tenants = smalls(seed)
+    tenants = smalls(seed, rows)
     chunks: dict[TenantId, list[Chunk]] = {
         small.tenant: [_own(random, small, number) for number in range(OWN)] for small in tenants
     }
@@ -71,9 +72,9 @@ def make_crowds(seed: int, order: Order) -> World:
     return World({**chunks, CROWD: crowd}, order=written)
 
 
-def crowds(seed: int, order: Order) -> tuple[str, partial[World]]:
+def crowds(seed: int, order: Order, rows: int | None = None) -> tuple[str, partial[World]]:
     """Name and maker of the place that the probes share."""
-    return f"crowds, own {order}", partial(make_crowds, seed, order)
+    return f"{rows or ROWS} in crowds, own {order}", partial(make_crowds, seed, order, rows)
 
 
 def _own(random: Random, small: Small, number: int) -> Chunk:

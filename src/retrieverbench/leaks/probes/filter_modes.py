@@ -19,6 +19,9 @@ from retrieverbench.leaks.probes.starvation import (
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.run import Abandoned, one_line
 
+ROWS = 2_000
+"""Modes that the target does not use are compared on fewer chunks: each needs a load."""
+
 
 async def filter_modes(scene: Scene) -> None:
     """The target's own mode must find everything; the others are told."""
@@ -26,24 +29,24 @@ async def filter_modes(scene: Scene) -> None:
     if not modes:
         scene.left_out = "the adapter names no filter modes"
         return
-    found = await _found(scene, "", ONE_CONNECTION)
+    found = await _found(scene, "", ONE_CONNECTION, None)
     scene.facts["mode of the target"] = found
     judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
     for name, options in modes.items():
         try:
-            scene.facts[f"mode {name}"] = await _found(scene, name, Variant(**options))
+            scene.facts[f"mode {name}"] = await _found(scene, name, Variant(**options), ROWS)
         except Abandoned:
             raise
         except BackendError as error:
             scene.facts[f"mode {name}"] = f"not measured: {one_line(error)}"
 
 
-async def _found(scene: Scene, name: str, variant: Variant) -> float:
-    """The share of the exact answer that the smallest tenant of all finds."""
-    place_name, make_world = crowds(SEED, "shuffled")
+async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> float:
+    """The share of the exact answer that a tenant beside the largest crowd finds."""
+    place_name, make_world = crowds(SEED, "shuffled", rows)
     if name:
         place_name = f"{place_name}, {name}"
-    small = smalls(SEED)[-1]
+    small = smalls(SEED, rows)[-1]
     async with scene.loaded(place_name, make_world, variant) as place:
         await has_crowd(place, small)
         _seen, found = await ask_small(place, small, OWN)

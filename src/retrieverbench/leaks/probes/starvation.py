@@ -210,6 +210,7 @@ PROBES = (
         "high",
         f"Among many tenants with equal chunks some do not find all of theirs. {_REMEDY}",
         many_tenants,
+        arms=("guarded",),
         writes=True,
     ),
 )

@@ -107,3 +107,8 @@ async def test_retriever_that_finds_nothing_proves_nothing() -> None:
 
     results = await audit("P07", "P08", "P09", "P34", adapter=Silent, modes=("dense",))
     assert {result.outcome for result in results.values()} == {"inconclusive"}
+
+
+async def test_question_asked_again_is_no_further_trial() -> None:
+    """P34 asks two tenants one question each, 27 times in all."""
+    assert (await audit_one("P34")).trials == 2
