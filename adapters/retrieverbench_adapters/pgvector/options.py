@@ -48,10 +48,11 @@ class Place:
 class Search:
     """How questions are asked.
 
-    `exact` never uses the approximate index, `force_index` uses it wherever that is possible,
-    also where the planner would rather read all rows of the tenant. `depth` is each leg's length before fusion, at
-    least k. `oversampling` is how many candidates the dense leg takes from the index for each
-    result, before it orders them by the vectors themselves. `probes` is for IVFFlat indexes.
+    `exact` never uses the approximate index; `force_index` uses it wherever that is possible,
+    also where the planner would rather read all rows of the tenant. `depth` is each leg's
+    length before fusion, at least k. `oversampling` is how many candidates the dense leg takes
+    from the index for each result, before it orders them by the vectors themselves. `probes`
+    is for IVFFlat indexes.
     `tenant_setting` is the variable that the policies of row-level security read.
     """
 
