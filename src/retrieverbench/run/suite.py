@@ -39,7 +39,7 @@ class Declares:
     the least share of the exact answer, 0 to 1. `post_filter`: the number of nearer foreign
     chunks up to which answers must be complete. `eventual_visibility`: seconds until a
     change is searchable. `global_totals`: totals count other tenants' chunks.
-    `distinguishable_absence`: a foreign id is answered otherwise than an absent one.
+    `distinguishable_absence`: what only others have is answered otherwise than what none has.
     """
 
     shared_idf: bool = False

@@ -9,6 +9,7 @@ import pytest
 
 from audit_support import audit, audit_one
 from retrieverbench.adapter import Description
+from retrieverbench.leaks import ARMS, Declared
 from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Query, Response
 from retrieverbench_adapters.memory import Memory
@@ -52,3 +53,15 @@ async def test_times_are_told_of_servers_only_and_never_fail() -> None:
     assert (result.outcome, result.severity) == ("pass", "info")
     assert isinstance(result.facts["microseconds longer"], float)
     assert result.facts["microseconds longer"] > 1000
+
+
+async def test_totals_over_all_tenants_are_a_risk_only_where_declared() -> None:
+    class Counts(Memory):
+        async def search(self, query: Query) -> Response:
+            found = await Memory.search(self, query)
+            return replace(found, total=len(self._chunks))
+
+    assert (await audit_one("P39", "lexical", Counts, arms=ARMS)).outcome == "fail"
+    declared = {"global_totals": Declared(1.0, "suite.toml:9")}
+    result = await audit_one("P39", "lexical", Counts, arms=ARMS, declared=declared)
+    assert (result.outcome, result.risks[0].name) == ("pass", "global_totals")
