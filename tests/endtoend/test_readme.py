@@ -76,6 +76,8 @@ def test_read_only_example_is_unproven_and_not_clean(bench: Bench) -> None:
     warned = bench.run("run", bench.suite(target, head='leaks = { inconclusive = "warn" }'))
     assert warned.returncode == 0, warned.stdout + warned.stderr
     assert "INCONCLUSIVE" in warned.stdout
+    rows = [line.split() for line in warned.stdout.splitlines()]
+    assert {row[1] for row in rows if row[:1] == ["readonly/lexical/filter"]} >= {"server"}
 
 
 def test_json_lines_are_cases_of_the_example(bench: Bench) -> None:

@@ -52,11 +52,14 @@ def above(bound: float | None, trials: int | None) -> str:
 
 
 def mean_cell(mean: Mean | None) -> str:
-    """A mean with its standard error, and how many failed cases are in it as 0."""
+    """A mean with its standard error, and how many failed cases are in it as 0.
+
+    Cases that are all alike tell nothing of how others may differ: no error is shown.
+    """
     if mean is None or mean.value is None:
         return DASH
     failed = f" ({mean.counted_as_zero} failed, counted as 0)" if mean.counted_as_zero else ""
-    error = "" if mean.standard_error is None else f" ±{figure(mean.standard_error, 3)}"
+    error = f" ±{figure(mean.standard_error, 3)}" if mean.standard_error else ""
     return f"{figure(mean.value, 3)}{error}{failed}"
 
 

@@ -73,6 +73,8 @@ def test_mean_says_how_many_failed() -> None:
     assert mean_cell(None) == "-"
     assert mean_cell(Mean(None, 3, 3)) == "-"
     assert mean_cell(Mean(0.5, 4)) == "0.500"
+    assert mean_cell(Mean(0.5, 4, standard_error=0.0004)) == "0.500 ±<0.001"
+    assert mean_cell(Mean(1.0, 4, standard_error=0.0)) == "1.000"
     assert mean_cell(Mean(0.5, 4, 2)) == "0.500 (2 failed, counted as 0)"
 
 
