@@ -8,23 +8,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import urlencode
 
 import anyio
 import orjson
 from aiohttp import ClientConnectorError
 from annotated_types import Ge, Gt, Le
-from opensearchpy import (
-    AIOHttpConnection,
-    AsyncOpenSearch,
-    ConnectionError,  # noqa: A004  # the client's own name
-    ConnectionTimeout,
-    ImproperlyConfigured,
-    JSONSerializer,
-    SerializationError,
-    TransportError,
-)
+from opensearchpy import AIOHttpConnection, AsyncOpenSearch, JSONSerializer, exceptions
 
-from retrieverbench.adapter import OWN_PREFIX, Description, Settings
+from retrieverbench.adapter import Description, Recorder, Settings
 from retrieverbench.errors import (
     AdapterError,
     BackendError,
@@ -34,21 +26,10 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-from retrieverbench.model import Chunk, Query, Response
+from retrieverbench.model import Chunk, Fidelity, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
-from retrieverbench.remote import error_for, one_line
-from retrieverbench.remote.lucene import (
-    Indices,
-    Json,
-    Scope,
-    TextIndex,
-    answer_part,
-    error_words,
-    read_fused,
-    read_response,
-    words,
-)
-from retrieverbench.remote.lucene.requests import conditions, float32, index_body
+from retrieverbench.remote import error_for, lucene, one_line
+from retrieverbench.remote.lucene import Indices, Json, Scope, TextIndex, answer_part, words
 
 __all__ = ["OpenSearch"]
 
@@ -123,7 +104,8 @@ class OpenSearch:
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"dense", "lexical", "hybrid", "filter", "partition", "index", "put", "where", "exact"}
+        {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncOpenSearch) -> None:
@@ -131,32 +113,37 @@ class OpenSearch:
         self._settings = settings
         self._options = options
         self._client = client
+        fields = lucene.attached_fields(settings.attached)
         self._text = TextIndex(
-            place.analyzer, place.k1, place.b, place.fields, options.search.tie_breaker
+            *(place.analyzer, place.k1, place.b, place.fields, options.search.tie_breaker, fields)
         )
         self._indices = Indices(
             backend="opensearch",
             send=self._send,
-            place=settings.place,
+            place=settings.attached.name if settings.attached else settings.place,
             isolation=settings.layout,
             text=self._text,
-            body=_index(settings, place, self._text),
+            body={} if settings.attached else _index(settings, place, self._text),
             timeout=place.timeout,
+            attached=settings.attached is not None,
         )
-        self._pipeline: Json = {}
+        self._pipeline: Json | None = None
         self._closed = False
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """Check settings and version; make the index, or take one of equal schema."""
+        """Check settings and version; make the index, take one of equal schema, or bind to one."""
         options = parse_options(Options, settings.options, "opensearch: options")
-        wrong = _faults(settings)
+        wrong = lucene.settings_faults("opensearch", settings, "user, password")
         if wrong:
             raise InputError(*wrong)
         adapter = cls(settings, options, _connect(settings, options.connect))
         try:
             served = _checked_version(await adapter._send("GET", "/"))
-            adapter._pipeline = _pipeline(options.search, served)
+            if options.search.fusion == "server":
+                adapter._pipeline = _pipeline(options.search, served)
+            if settings.attached:
+                await lucene.bind(adapter._indices, settings, by_script=options.search.exact)
             await adapter._indices.open()
         except BaseException:
             with anyio.CancelScope(shield=True), suppress(BackendError):
@@ -174,42 +161,41 @@ class OpenSearch:
 
     async def search(self, query: Query) -> Response:
         """One request, also for hybrid."""
-        search, scope = self._options.search, self._indices.scope(query.tenant)
-        if query.mode == "hybrid" and search.fusion == "client":
-            both = _legs(query, scope, search, self._text)
-            answer = await self._indices.search_both(query, both)
-            return read_fused("opensearch", answer, query, search.rrf_k)
-        body = _search(query, scope, search, self._text, self._pipeline)
-        found = read_response(await self._indices.search(query, body), query)
+        bodies = self._bodies(query, self._pipeline)
+        found = await lucene.search(self._indices, query, bodies, self._options.search.rrf_k)
         if found.hits and found.hits[-1].score < 0:  # so answers a server without the pipeline
             raise AdapterError("opensearch: the server did not fuse: it answers negative scores")
         return found
 
+    async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
+        """The tenant's own among these chunks, found by a search under its condition."""
+        return await lucene.get(self._indices, tenant, uids)
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Delete the tenant's own among these chunks, found by a search under its condition."""
+        await lucene.delete(self._indices, tenant, uids)
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Change the tenant's field; with places per tenant delete here and write there."""
+        await lucene.move(self._indices, uid, source, target)
+
+    async def explain(self, query: Query) -> Plan:
+        """The server's profile, of hybrid mode that of both searches: it profiles no fusion."""
+        return await lucene.explain(self._indices, query, self._bodies(query, None))
+
     async def describe(self) -> Description:
         """Versions, mapping, settings and counts as the server tells them."""
-        info = (await self._send("GET", "/"))["version"]
-        found, weaknesses = await self._indices.settings()
-        search, modes = self._options.search, self._settings.modes
-        shared = modes & {"lexical", "hybrid"} and self._settings.layout != "index"
-        approximate = modes & {"dense", "hybrid"} and not search.exact
-        named = {"shared_idf": shared, "approximate": approximate}
-        return Description(
-            server="opensearch",
-            server_version=info["number"],
-            client="opensearch-py",
-            client_version=version("opensearch-py"),
-            settings={
-                "build_type": info["build_type"],
-                "lucene": info["lucene_version"],
-                **found,
-                # Parameters of every request; the server does not keep them.
-                **{f"request.{name}": value for name, value in asdict(search).items()},
-            },
-            chunks=await self._indices.counts(),
-            properties=frozenset(name for name, holds in named.items() if holds),
-            # Every release says how it was packed; jars put together by a launcher cannot.
-            fidelity="engine" if info["build_type"] == "unknown" else "server",
-            weaknesses=weaknesses,
+        told = (await self._send("GET", "/"))["version"]
+        options, dense = self._options.search, self._settings.modes & {"dense", "hybrid"}
+        properties = {
+            "shared_idf": lucene.shares_statistics(self._settings),
+            "approximate": dense and not options.exact,
+        }
+        # Every release says how it was packed; jars put together by a launcher cannot.
+        fidelity: Fidelity = "engine" if told["build_type"] == "unknown" else "server"
+        client = ("opensearch-py", version("opensearch-py"))
+        return await lucene.describe(
+            self._indices, told, client, fidelity, asdict(options), properties
         )
 
     async def close(self) -> None:
@@ -222,6 +208,10 @@ class OpenSearch:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._client.close()
+
+    def _bodies(self, query: Query, pipeline: Json | None) -> list[Json]:
+        scope = self._indices.scope(query.tenant)
+        return _bodies(query, scope, self._options.search, self._text, pipeline)
 
     async def _send(
         self,
@@ -242,19 +232,6 @@ class OpenSearch:
                 timeout=timeout or self._settings.timeout,
                 headers={"content-type": "application/x-ndjson"} if lines else None,
             )
-
-
-def _faults(settings: Settings) -> list[str]:
-    found = []
-    if not settings.place.startswith(OWN_PREFIX):
-        found.append(f"opensearch: place: {settings.place!r} must begin with {OWN_PREFIX!r}")
-    if settings.layout == "rls":
-        found.append("opensearch: layout: 'rls' is not supported; use filter, partition or index")
-    if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
-        found.append("opensearch: dimension: 0 with a mode that needs vectors")
-    unknown = sorted(set(settings.secrets) - {"user", "password"})
-    found += [f"opensearch: secret {name!r}: use user, password" for name in unknown]
-    return found
 
 
 def _checked_version(info: Json) -> tuple[int, ...]:
@@ -281,7 +258,7 @@ def _index(settings: Settings, place: Place, text: TextIndex) -> Json:
             "method": {**method, "parameters": parameters},
         }
     partitioned = settings.layout == "partition"
-    return index_body(
+    return lucene.index_body(
         text,
         vector,
         {"knn": True} if vector else {},
@@ -298,41 +275,34 @@ def _pipeline(search: Search, served: tuple[int, ...]) -> Json:
     return {"phase_results_processors": [ranked]}
 
 
-def _search(query: Query, scope: Scope, search: Search, text: TextIndex, pipeline: Json) -> Json:
-    """The request of one search; hybrid is fused by the server."""
+def _bodies(
+    query: Query, scope: Scope, search: Search, text: TextIndex, pipeline: Json | None
+) -> list[Json]:
+    """One search; of hybrid mode without a pipeline the two whose ranks the client fuses."""
     shown = answer_part(query, query.k, text)
     if query.mode == "lexical":
-        return {"query": words(query, scope, text), **shown}
+        return [{"query": words(query, scope, text), **shown}]
     if query.mode == "dense":
-        return {"query": _nearest(query, scope, query.k, search), **shown}
+        return [{"query": _nearest(query, scope, query.k, search, text), **shown}]
     depth = max(query.k, search.depth)
-    queries = [words(query, scope, text), _nearest(query, scope, depth, search)]
-    return {
-        "query": {"hybrid": {"queries": queries, "pagination_depth": depth}},
-        "search_pipeline": pipeline,
-        **shown,
-    }
+    queries = [words(query, scope, text), _nearest(query, scope, depth, search, text)]
+    if pipeline is None:
+        return [{"query": one, **shown, "size": depth} for one in queries]
+    hybrid = {"hybrid": {"queries": queries, "pagination_depth": depth}}
+    return [{"query": hybrid, "search_pipeline": pipeline, **shown}]
 
 
-def _legs(query: Query, scope: Scope, search: Search, text: TextIndex) -> list[Json]:
-    """The searches whose ranks the client fuses."""
-    depth = max(query.k, search.depth)
-    shown = answer_part(query, depth, text)
-    nearest = _nearest(query, scope, depth, search)
-    return [{"query": words(query, scope, text), **shown}, {"query": nearest, **shown}]
-
-
-def _nearest(query: Query, scope: Scope, k: int, search: Search) -> Json:
+def _nearest(query: Query, scope: Scope, k: int, search: Search, text: TextIndex) -> Json:
     """The filter stands inside: beside the k-NN query it would cut hits after the search."""
-    vector = float32(query.vector, "the query")
-    inside = {"bool": {"filter": conditions(query, scope)}}
+    vector, field = lucene.float32(query.vector, "the query"), text.names.vector
+    inside = {"bool": {"filter": lucene.conditions(query, scope, text)}}
     if search.exact:
-        parameters = {"field": "vector", "query_value": vector, "space_type": "cosinesimil"}
+        parameters = {"field": field, "query_value": vector, "space_type": "cosinesimil"}
         script = {"lang": "knn", "source": "knn_score", "params": parameters}
         return {"script_score": {"query": inside, "script": script}}
     parameters = {"ef_search": max(k, search.ef_search)}
     found = {"vector": vector, "k": k, "filter": inside, "method_parameters": parameters}
-    return {"knn": {"vector": found}}
+    return {"knn": {field: found}}
 
 
 class _Connection(AIOHttpConnection):
@@ -342,6 +312,29 @@ class _Connection(AIOHttpConnection):
         pass
 
 
+class _Recorded(_Connection):
+    """Shows every request and answer, next to the socket; headers of an error are not told."""
+
+    def __init__(self, *, recorder: Recorder, **more: Any) -> None:
+        super().__init__(**more)
+        self._recorder = recorder
+
+    async def perform_request(
+        self, method: str, url: str, params: Any = None, body: Any = None, *rest: Any, **more: Any
+    ) -> Any:
+        target = f"{url}?{urlencode(params)}" if params else url
+        lucene.show_request(self._recorder, method, target, body)
+        try:
+            answer = await super().perform_request(method, url, params, body, *rest, **more)
+        except exceptions.TransportError as error:
+            lucene.show_response(
+                self._recorder, f"{method} {target}", error.status_code, {}, error.info
+            )
+            raise
+        lucene.show_response(self._recorder, f"{method} {target}", *answer)
+        return answer
+
+
 class _Serializer(JSONSerializer):
     """Reads answers by the library that writes the requests."""
 
@@ -349,7 +342,7 @@ class _Serializer(JSONSerializer):
         try:
             return orjson.loads(s)
         except ValueError as error:
-            raise SerializationError(s, error) from error
+            raise exceptions.SerializationError(s, error) from error
 
 
 def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
@@ -363,9 +356,12 @@ def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
             more["ssl_context"] = ssl.create_default_context(cafile=connect.ca_certs)
         elif connect.ca_certs:
             raise InputError("opensearch: options.connect.ca_certs: the endpoint is not https")
+        if settings.recorder is None:
+            more["connection_class"] = _Connection
+        else:
+            more |= {"connection_class": _Recorded, "recorder": settings.recorder}
         return AsyncOpenSearch(
             hosts=[settings.endpoint],
-            connection_class=_Connection,
             maxsize=settings.concurrency,
             max_retries=0,
             retry_on_timeout=False,
@@ -373,7 +369,7 @@ def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
             serializers={"application/json": _Serializer()},
             **more,
         )
-    except (ImproperlyConfigured, OSError, ValueError) as error:
+    except (exceptions.ImproperlyConfigured, OSError, ValueError) as error:
         raise InputError(f"opensearch: endpoint {settings.endpoint!r}: {error}") from None
 
 
@@ -382,19 +378,19 @@ def _errors(endpoint: str) -> Iterator[None]:
     """Every error of the client as one of ours, with the server's own words."""
     try:
         yield
-    except ConnectionTimeout as error:
+    except exceptions.ConnectionTimeout as error:
         raise TimedOut(f"opensearch: {endpoint} gave no answer in time") from error
-    except ConnectionError as error:
+    except exceptions.ConnectionError as error:
         code = Code.CONNECT if isinstance(error.info, ClientConnectorError) else Code.RESET
         text = f"opensearch: {endpoint}: {one_line(str(error.info))}"
         if isinstance(error.info, UnicodeDecodeError):  # a body that came, and is no text
             raise AdapterError(text) from error
         raise Unavailable(text, code=code) from error
-    except TransportError as error:
+    except exceptions.TransportError as error:
         told = error.info.get("error") if isinstance(error.info, dict) else None
-        words = error_words(told or error.error)
+        words = lucene.error_words(told or error.error)
         # A question of too many words is the server's fault by its status, and not by its words.
         status = 400 if words.startswith("too_many_") else int(error.status_code)
         raise error_for(status, f"opensearch: {error.status_code}: {words}") from error
-    except SerializationError as error:
+    except exceptions.SerializationError as error:
         raise AdapterError(f"opensearch: {endpoint}: {one_line(str(error))}") from error

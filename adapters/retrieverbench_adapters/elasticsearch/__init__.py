@@ -10,16 +10,29 @@ from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
 import anyio
-from elastic_transport import BaseNode, NodePool, OrjsonSerializer
 from elasticsearch import AsyncElasticsearch
 
 from retrieverbench.adapter import Description, Settings
 from retrieverbench.errors import BackendError, InputError, Unsupported
-from retrieverbench.model import Chunk, Query, Response, TenantId
+from retrieverbench.model import Chunk, Fidelity, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
-from retrieverbench.remote.lucene import Indices, Json, read_fused, read_response
+from retrieverbench.remote.lucene import (
+    Indices,
+    Json,
+    bind,
+    delete,
+    describe,
+    explain,
+    field_at,
+    get,
+    move,
+    search,
+    shares_statistics,
+    vector_kind,
+)
+from retrieverbench_adapters.elasticsearch.client import connect
 from retrieverbench_adapters.elasticsearch.errors import errors
-from retrieverbench_adapters.elasticsearch.options import Connect, Options, faults
+from retrieverbench_adapters.elasticsearch.options import Options, faults
 from retrieverbench_adapters.elasticsearch.requests import (
     isolation,
     legs,
@@ -51,36 +64,42 @@ class Elasticsearch:
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"dense", "lexical", "hybrid", "filter", "partition", "index", "put", "where", "exact"}
+        {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncElasticsearch) -> None:
         self._settings = settings
         self._options = options
         self._client = client
-        self._text = text_index(options)
+        self._text = text_index(settings, options)
         self._indices = Indices(
             backend="elasticsearch",
             send=self._send,
-            place=settings.place,
+            place=settings.attached.name if settings.attached else settings.place,
             isolation=isolation(settings, options),
             text=self._text,
-            body=place_body(settings, options),
+            body={} if settings.attached else place_body(settings, options),
             timeout=options.place.timeout,
+            attached=settings.attached is not None,
+            stored={"exclude_vectors": False},
         )
         self._closed = False
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """Check settings, versions and licence; make the index, or take one of equal schema."""
+        """Check settings, versions and licence; make the index, or take one of equal schema.
+
+        An attached index is only read; its id may be the document's own (`id = "_id"`).
+        """
         options = parse_options(Options, settings.options, "elasticsearch: options")
         wrong = faults(settings, options)
         if wrong:
             raise InputError(*wrong)
-        adapter = cls(settings, options, _connect(settings, options.connect))
+        adapter = cls(settings, options, connect(settings, options.connect))
         try:
             await adapter._check_server()
-            await adapter._indices.open()
+            await adapter._open_place()
             await adapter._check_fusion()
         except BaseException:
             with anyio.CancelScope(shield=True), suppress(BackendError):
@@ -98,39 +117,36 @@ class Elasticsearch:
 
     async def search(self, query: Query) -> Response:
         """One request, also for hybrid: there both legs go in one `_msearch`."""
-        search, scope = self._options.search, self._indices.scope(query.tenant)
-        if query.mode != "hybrid" or search.fusion == "server":
-            body = search_body(query, scope, search, self._text)
-            return read_response(await self._indices.search(query, body), query)
-        both = legs(query, scope, search, self._text)
-        answer = await self._indices.search_both(query, both)
-        return read_fused("elasticsearch", answer, query, search.rrf_k)
+        bodies = self._bodies(query, fused=self._options.search.fusion == "server")
+        return await search(self._indices, query, bodies, self._options.search.rrf_k)
+
+    async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
+        """The tenant's own among these chunks, found by a search under its condition."""
+        return await get(self._indices, tenant, uids)
+
+    async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
+        """Delete the tenant's own among these chunks, found by a search under its condition."""
+        await delete(self._indices, tenant, uids)
+
+    async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
+        """Change the tenant's field; with places per tenant delete here and write there."""
+        await move(self._indices, uid, source, target)
+
+    async def explain(self, query: Query) -> Plan:
+        """The server's profile of this search, of hybrid mode both searches."""
+        return await explain(self._indices, query, self._bodies(query, fused=False))
 
     async def describe(self) -> Description:
         """Versions, mapping, settings and counts as the server tells them."""
-        info = await self._send("GET", "/")
-        found, weaknesses = await self._indices.settings()
-        search, modes = self._options.search, self._settings.modes
-        shared = modes & {"lexical", "hybrid"} and self._settings.layout != "index"
-        kind = found.get("mapping.vector.index_options.type", "flat")
-        named = {"shared_idf": shared, "approximate": kind != "flat"}
-        return Description(
-            server="elasticsearch",
-            server_version=info["version"]["number"],
-            client="elasticsearch-py",
-            client_version=_CLIENT,
-            settings={
-                "build_type": info["version"]["build_type"],
-                "lucene": info["version"]["lucene_version"],
-                **found,
-                # Parameters of every request; the server does not keep them.
-                **{f"request.{name}": value for name, value in asdict(search).items()},
-            },
-            chunks=await self._indices.counts(),
-            properties=frozenset(name for name, holds in named.items() if holds),
-            fidelity="engine" if info["version"]["build_type"] == "embedded" else "server",
-            weaknesses=weaknesses,
-        )
+        version = (await self._send("GET", "/"))["version"]
+        properties = {
+            "shared_idf": shares_statistics(self._settings),
+            "approximate": self._settings.dimension and self._vector_kind() != "flat",
+        }
+        client = ("elasticsearch-py", _CLIENT)
+        fidelity: Fidelity = "engine" if version["build_type"] == "embedded" else "server"
+        request = asdict(self._options.search)
+        return await describe(self._indices, version, client, fidelity, request, properties)
 
     async def close(self) -> None:
         """Remove the indices that this object made, and close the connections."""
@@ -142,6 +158,13 @@ class Elasticsearch:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._client.close()
+
+    def _bodies(self, query: Query, *, fused: bool) -> list[Json]:
+        """One search, or of hybrid mode the two that are fused in the client."""
+        options, scope = self._options.search, self._indices.scope(query.tenant)
+        if query.mode == "hybrid" and not fused:
+            return legs(query, scope, options, self._text)
+        return [search_body(query, scope, options, self._text)]
 
     async def _send(
         self,
@@ -162,6 +185,22 @@ class Elasticsearch:
                 method, path, params=params, headers=headers, body=body
             )
             return answer.body
+
+    async def _open_place(self) -> None:
+        if self._settings.attached is None:
+            await self._indices.open()
+            return
+        await bind(self._indices, self._settings)
+        if self._options.search.exact and self._vector_kind() != "flat":
+            raise InputError(
+                "elasticsearch: options.search.exact: true needs vectors indexed as 'flat', and "
+                f"{self._settings.attached.vector!r} is {self._vector_kind()}; leave it out"
+            )
+
+    def _vector_kind(self) -> str | None:
+        """How vectors are indexed; None where the mapping could not be read."""
+        mappings = self._indices.body.get("mappings", {})
+        return vector_kind(field_at(mappings, self._text.names.vector) or {})
 
     async def _check_server(self) -> None:
         client = int(_CLIENT.split(".")[0])
@@ -193,32 +232,3 @@ class Elasticsearch:
                 'elasticsearch: options.search.fusion = "server" is not to be had on this '
                 f'server; use fusion = "client"; it says: {error}'
             ) from error
-
-
-class _Pool(NodePool):
-    """The client's own, which would log every failure of the one node that there is."""
-
-    def mark_dead(self, node: BaseNode, _now: float | None = None) -> None:
-        """Errors are raised, not logged; there is no other node to prefer."""
-
-
-def _connect(settings: Settings, connect: Connect) -> AsyncElasticsearch:
-    secret = {name: value.reveal() for name, value in settings.secrets.items()}
-    more: Json = {"ca_certs": connect.ca_certs} if connect.ca_certs else {}
-    if "api_key" in secret:
-        more["api_key"] = secret["api_key"]
-    if "password" in secret:
-        more["basic_auth"] = (secret.get("user", "elastic"), secret["password"])
-    try:
-        return AsyncElasticsearch(
-            settings.endpoint,
-            connections_per_node=settings.concurrency,
-            max_retries=0,
-            retry_on_timeout=False,
-            request_timeout=settings.timeout,
-            serializer=OrjsonSerializer(),
-            node_pool_class=_Pool,
-            **more,
-        )
-    except ValueError as error:
-        raise InputError(f"elasticsearch: endpoint {settings.endpoint!r}: {error}") from None

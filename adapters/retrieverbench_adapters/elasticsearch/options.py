@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from retrieverbench.adapter import OWN_PREFIX, Settings
+from retrieverbench.adapter import Settings
+from retrieverbench.remote.lucene import settings_faults
 
 _POOL = 100  # connections that the client's HTTP library opens at most, whatever it is told
 
@@ -73,20 +74,12 @@ class Options:
 
 def faults(settings: Settings, options: Options) -> list[str]:
     """One line for everything that is wrong, before anything is sent."""
-    found = []
-    if not settings.place.startswith(OWN_PREFIX):
-        found.append(f"elasticsearch: place: {settings.place!r} must begin with {OWN_PREFIX!r}")
-    if settings.layout == "rls":
-        found.append(
-            "elasticsearch: layout: 'rls' is not supported; use filter, partition or index"
-        )
-    if options.place.filtered_alias and settings.layout != "filter":
+    found = settings_faults("elasticsearch", settings, "api_key, or user, password")
+    if options.place.filtered_alias and (settings.layout != "filter" or settings.attached):
         found.append(
             "elasticsearch: options.place.filtered_alias: true needs layout 'filter', "
-            f"not {settings.layout!r}"
+            f"not {settings.layout!r}, and an index that is not attached"
         )
-    if settings.dimension <= 0 and settings.modes & {"dense", "hybrid"}:
-        found.append("elasticsearch: dimension: 0 with a mode that needs vectors")
     if settings.concurrency > _POOL:
         found.append(
             f"elasticsearch: concurrency: {settings.concurrency} searches would wait for the "
@@ -97,6 +90,4 @@ def faults(settings: Settings, options: Options) -> list[str]:
             "elasticsearch: options.search.exact: true needs options.place.vector_index "
             f"'flat', not {options.place.vector_index!r}"
         )
-    unknown = sorted(set(settings.secrets) - {"api_key", "user", "password"})
-    found += [f"elasticsearch: secret {name!r}: use api_key, or user, password" for name in unknown]
     return found

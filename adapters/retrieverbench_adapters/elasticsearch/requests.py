@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from retrieverbench.adapter import Settings
 from retrieverbench.model import Query
-from retrieverbench.remote.lucene import Isolation, Json, Scope, TextIndex, answer_part, words
+from retrieverbench.remote.lucene import (
+    Isolation,
+    Json,
+    Scope,
+    TextIndex,
+    answer_part,
+    attached_fields,
+    words,
+)
 from retrieverbench.remote.lucene.requests import conditions, float32, index_body
 from retrieverbench_adapters.elasticsearch.options import Options, Search
 
@@ -14,10 +22,12 @@ def isolation(settings: Settings, options: Options) -> Isolation:
     return "alias" if options.place.filtered_alias else settings.layout
 
 
-def text_index(options: Options) -> TextIndex:
-    """How texts are indexed and searched."""
-    place = options.place
-    return TextIndex(place.analyzer, place.k1, place.b, place.fields, options.search.tie_breaker)
+def text_index(settings: Settings, options: Options) -> TextIndex:
+    """How texts are indexed and searched, and in which fields."""
+    place, fields = options.place, attached_fields(settings.attached)
+    return TextIndex(
+        *(place.analyzer, place.k1, place.b, place.fields, options.search.tie_breaker, fields)
+    )
 
 
 def place_body(settings: Settings, options: Options) -> Json:
@@ -36,7 +46,7 @@ def place_body(settings: Settings, options: Options) -> Json:
         }
     partitioned = settings.layout == "partition"
     shards = place.partitions if partitioned else 1
-    return index_body(text_index(options), vector, {}, shards=shards, routed=partitioned)
+    return index_body(text_index(settings, options), vector, {}, shards=shards, routed=partitioned)
 
 
 def search_body(query: Query, scope: Scope, search: Search, text: TextIndex) -> Json:
@@ -44,12 +54,12 @@ def search_body(query: Query, scope: Scope, search: Search, text: TextIndex) -> 
     if query.mode == "lexical":
         return {"query": words(query, scope, text), **answer_part(query, query.k, text)}
     if query.mode == "dense":
-        nearest = _nearest(query, scope, query.k, search)
+        nearest = _nearest(query, scope, query.k, search, text)
         return {"knn": nearest, **answer_part(query, query.k, text)}
     depth = max(query.k, search.depth)
     retrievers = [
         {"standard": {"query": words(query, scope, text)}},
-        {"knn": _nearest(query, scope, depth, search)},
+        {"knn": _nearest(query, scope, depth, search, text)},
     ]
     fusion = {"rank_constant": search.rrf_k, "rank_window_size": depth, "retrievers": retrievers}
     return {"retriever": {"rrf": fusion}, **answer_part(query, query.k, text)}
@@ -61,16 +71,16 @@ def legs(query: Query, scope: Scope, search: Search, text: TextIndex) -> list[Js
     shown = answer_part(query, depth, text)
     return [
         {"query": words(query, scope, text), **shown},
-        {"knn": _nearest(query, scope, depth, search), **shown},
+        {"knn": _nearest(query, scope, depth, search, text), **shown},
     ]
 
 
-def _nearest(query: Query, scope: Scope, k: int, search: Search) -> Json:
+def _nearest(query: Query, scope: Scope, k: int, search: Search, text: TextIndex) -> Json:
     """The filter stands inside: beside it, it would cut hits after the search."""
     return {
-        "field": "vector",
+        "field": text.names.vector,
         "query_vector": float32(query.vector, "the query"),
         "k": k,
         "num_candidates": max(k, search.num_candidates),
-        "filter": conditions(query, scope),
+        "filter": conditions(query, scope, text),
     }

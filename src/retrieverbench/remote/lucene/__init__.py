@@ -14,17 +14,27 @@ from retrieverbench.remote.lucene.answers import (
     read_fused,
     read_response,
 )
+from retrieverbench.remote.lucene.attach import attached_fields, bind
+from retrieverbench.remote.lucene.description import describe, settings_faults, shares_statistics
+from retrieverbench.remote.lucene.documents import delete, get, move
 from retrieverbench.remote.lucene.indices import Answer, Indices, Send
+from retrieverbench.remote.lucene.mapping import field_at, vector_kind
+from retrieverbench.remote.lucene.profiling import explain
+from retrieverbench.remote.lucene.recording import show_request, show_response
 from retrieverbench.remote.lucene.requests import (
     Isolation,
     Json,
     Scope,
     TextIndex,
     answer_part,
+    conditions,
     dump,
+    float32,
+    index_body,
     tenant_scope,
     words,
 )
+from retrieverbench.remote.lucene.searching import search
 
 __all__ = [
     "Answer",
@@ -35,12 +45,29 @@ __all__ = [
     "Send",
     "TextIndex",
     "answer_part",
+    "attached_fields",
+    "bind",
     "check_bulk",
+    "conditions",
+    "delete",
+    "describe",
     "dump",
     "error_words",
+    "explain",
+    "field_at",
     "flat",
+    "float32",
+    "get",
+    "index_body",
+    "move",
     "read_fused",
     "read_response",
+    "search",
+    "settings_faults",
+    "shares_statistics",
+    "show_request",
+    "show_response",
     "tenant_scope",
+    "vector_kind",
     "words",
 ]

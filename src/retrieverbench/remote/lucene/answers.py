@@ -2,54 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retrieverbench.errors import AdapterError
 from retrieverbench.model import Hit, Query, Response
 from retrieverbench.model.tenant import MAX_TENANT_BYTES
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
-from retrieverbench.remote.lucene.requests import Json
+from retrieverbench.remote.lucene.mapping import field_at
+from retrieverbench.remote.lucene.requests import ID, Fields, Json
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line
 
 
-def read_response(answer: Json, query: Query) -> Response:
+def read_response(answer: Json, query: Query, fields: Fields) -> Response:
     """The hits of one search, best first, ties by uid."""
     found = answer["hits"]
-    hits = ties_by_uid(_hit(hit, query.want) for hit in found["hits"])
+    whole = "text" in query.want
+    hits = ties_by_uid(read_hit(hit, fields, whole=whole) for hit in found["hits"])
     total = found.get("total", {}).get("value") if query.mode == "lexical" else None
     partial = bool(answer["timed_out"] or answer["_shards"]["failed"])
     return Response(hits, float(answer["took"]), partial, total)
 
 
-def read_fused(backend: str, answer: Json, query: Query, rrf_k: int) -> Response:
+def read_fused(backend: str, answer: Json, query: Query, fields: Fields, rrf_k: int) -> Response:
     """The searches of a multi-search, fused by rank; one that failed is an error of the whole."""
-    for leg in answer["responses"]:
-        if "error" in leg:
-            text = f"{backend}: {leg['status']}: {error_words(leg['error'])}"
-            raise error_for(leg["status"], text)
-    legs = [read_response(leg, query) for leg in answer["responses"]]
+    check_searches(backend, answer)
+    legs = [read_response(leg, query, fields) for leg in answer["responses"]]
     best = reciprocal_rank_fusion((leg.hits for leg in legs), rrf_k, query.k)
     return Response(best, float(answer["took"]), any(leg.partial for leg in legs))
 
 
-def _hit(hit: Json, want: frozenset[str]) -> Hit:
-    text = None
-    if "text" in want:
-        source = hit["_source"]
-        text = "\n".join(filter(None, (source.get("title"), source["text"])))
-    return Hit(hit["fields"]["uid"][0], hit["_score"], hit["fields"]["tenant"][0], text)
+def check_searches(backend: str, answer: Json) -> None:
+    """Raise for the first search of a multi-search that failed."""
+    for leg in answer["responses"]:
+        if "error" in leg:
+            text = f"{backend}: {leg['status']}: {error_words(leg['error'])}"
+            raise error_for(leg["status"], text)
 
 
-def check_bulk(backend: str, answer: Json, sent: int) -> None:
+def read_hit(hit: Json, fields: Fields, *, whole: bool) -> Hit:
+    """One hit, with its text if `whole`. Raises AdapterError for one that cannot be named."""
+    shown = hit.get("fields", {})
+    uid = hit["_id"] if fields.id == ID else _first(shown.get(fields.id))
+    if uid is None:
+        raise AdapterError(f"document {hit.get('_id')!r} has no value in its field {fields.id!r}")
+    tenant = _first(shown.get(fields.tenant))
+    text = "\n".join(_texts(hit["_source"], fields.text)) if whole else None
+    return Hit(str(uid), hit["_score"], None if tenant is None else str(tenant), text)
+
+
+def _first(values: Sequence[object] | None) -> object:
+    return values[0] if values else None
+
+
+def _texts(source: Json, names: Iterable[str]) -> Iterator[str]:
+    """The texts of these fields, a dot in a name leading into an object or to a sub-field."""
+    for name in names:
+        for value in listed(value_at(source, name)):
+            if isinstance(value, str) and value:
+                yield value
+
+
+def value_at(source: object, path: str) -> object:
+    """What a document holds under a path; a sub-field has no value of its own in it."""
+    if not isinstance(source, Mapping):
+        return source
+    if path in source:
+        return source[path]
+    head, dot, rest = path.partition(".")
+    return value_at(source[head], rest) if dot and head in source else None
+
+
+def listed(value: object) -> Sequence[object]:
+    """A field's values: many, one or none."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def check_bulk(backend: str, answer: Json, sent: int, done: str = "stored") -> None:
     """Raise for the first item that failed, with the number of all that did."""
-    results = [item["index"] for item in answer["items"]]
+    results = [result for item in answer["items"] for result in item.values()]
     failed = [result for result in results if "error" in result]
     if failed:
         first = failed[0]
         raise error_for(
             first["status"],
-            f"{backend}: {first['status']}: {len(failed)} of {sent} chunks were not stored; "
+            f"{backend}: {first['status']}: {len(failed)} of {sent} chunks were not {done}; "
             f"the first, {first['_id']!r}: {error_words(first['error'])}",
         )
     if len(results) != sent:
@@ -76,9 +115,9 @@ def difference(wanted: Json, got: Json) -> str:
     return f"it has the field {min(more)!r}" if more else tenant_field_fault(got)
 
 
-def tenant_field_fault(index: Json) -> str:
+def tenant_field_fault(index: Json, name: str = "tenant") -> str:
     """Why the tenant field of an index is not matched exactly; "" if it is."""
-    tenant: Mapping[str, object] = index["mappings"]["properties"].get("tenant", {})
+    tenant: Mapping[str, object] = field_at(index["mappings"], name) or {}
     kind = tenant.get("type")
     if kind != "keyword":
         return f"the tenant field is {kind}, not keyword: tenants are compared by their words"

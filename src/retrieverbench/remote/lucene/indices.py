@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
 
-from retrieverbench.errors import BackendError, Rejected, TimedOut, Unavailable
-from retrieverbench.model import Chunk, Query, TenantId
+from retrieverbench.errors import (
+    BackendError,
+    Refused,
+    Rejected,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from retrieverbench.model import Chunk, TenantId
 from retrieverbench.remote.batches import batches
 from retrieverbench.remote.lucene.answers import (
     as_text,
@@ -62,7 +70,10 @@ class Send(Protocol):
 class Indices:
     """One index, or one per tenant (isolation `index`); `body` is their mapping and settings.
 
-    `backend` names the adapter in messages. Only what this object made is removed by it.
+    `backend` names the adapter in messages. Only what this object made is removed by it, and
+    an `attached` index is not written to at all. `stored` is the value of `_source` by which
+    the server gives back all that was written, vectors included. `weak` and `unchecked` are
+    what was found, or could not be read, when an attached index was bound to.
     """
 
     backend: str
@@ -72,12 +83,16 @@ class Indices:
     text: TextIndex
     body: Json
     timeout: float
+    attached: bool = False
+    stored: Json | bool = True
+    weak: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     made: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
 
     def scope(self, tenant: TenantId) -> Scope:
         """Where the tenant's chunks lie and what restricts a search to them."""
-        return tenant_scope(self.place, self.isolation, tenant)
+        return tenant_scope(self.place, self.isolation, tenant, self.text.names.tenant)
 
     @property
     def all(self) -> str:
@@ -86,12 +101,13 @@ class Indices:
 
     async def open(self) -> None:
         """Make the index, or take one of equal schema; one per tenant is made by `put`."""
-        if self.isolation != "index":
+        if not self.attached and self.isolation != "index":
             await self._make(self.place)
 
     async def put(self, chunks: Sequence[Chunk], batch_bytes: int) -> None:
         """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""
-        await self._make_for({chunk.tenant for chunk in chunks})
+        self.refuse_to_write()
+        await self.make_for({chunk.tenant for chunk in chunks})
         vectors = "vector" in self.body["mappings"]["properties"]
         lines = (
             bulk_lines(chunk, self._home(chunk.tenant), self.text, vectors=vectors)
@@ -103,27 +119,38 @@ class Indices:
 
     async def settle(self, *, force_merge: bool) -> None:
         """Refresh; with `force_merge` first merge to one segment."""
+        self.refuse_to_write()
         with anyio.move_on_after(self.timeout) as deadline:
             if force_merge:
                 one = {"max_num_segments": "1"}
                 path = f"/{self.all}/_forcemerge"
                 await self.send("POST", path, params=one, timeout=self.timeout)
-            answer = await self.send("POST", f"/{self.all}/_refresh", timeout=self.timeout)
-            if answer["_shards"]["failed"]:
-                raise Unavailable(f"{self.backend}: refresh failed: {answer['_shards']}")
+            await self.refresh()
         if deadline.cancelled_caught:
             raise TimedOut(f"{self.backend}: not settled after {self.timeout:g} s")
 
-    async def search(self, query: Query, body: Json, params: Json | None = None) -> Answer:
-        """One search where the query's tenant has its chunks."""
-        scope = self.scope(query.tenant)
-        found = {**header(scope), **(params or {})}
-        told = {key: as_text(value) for key, value in found.items()}
+    async def refresh(self) -> None:
+        """Make searchable what was written."""
+        answer = await self.send("POST", f"/{self.all}/_refresh", timeout=self.timeout)
+        if answer["_shards"]["failed"]:
+            raise Unavailable(f"{self.backend}: refresh failed: {answer['_shards']}")
+
+    def refuse_to_write(self) -> None:
+        """Raise Unsupported where the index is the user's; nothing is sent then."""
+        if self.attached:
+            raise Unsupported(
+                f"{self.backend}: index {self.place!r} is the user's own and is not written to"
+            )
+
+    async def search(self, tenant: TenantId, body: Json) -> Answer:
+        """One search where the tenant has its chunks."""
+        scope = self.scope(tenant)
+        told = {key: as_text(value) for key, value in header(scope).items()}
         return await self.send("POST", f"/{scope.index}/_search", dump(body), told)
 
-    async def search_both(self, query: Query, bodies: Sequence[Json]) -> Answer:
-        """Several searches of the query's tenant in one request."""
-        scope = self.scope(query.tenant)
+    async def search_both(self, tenant: TenantId, bodies: Sequence[Json]) -> Answer:
+        """Several searches of the tenant in one request."""
+        scope = self.scope(tenant)
         head = dump({"index": scope.index, **header(scope)})
         lines = b"".join(head + dump(body) for body in bodies)
         return await self.send("POST", "/_msearch", lines)
@@ -131,7 +158,10 @@ class Indices:
     async def counts(self) -> dict[str, int]:
         """Chunks per tenant, of all tenants: page after page, because a terms list is cut."""
         counts: dict[str, int] = {}
-        pages: Json = {"size": _PAGE, "sources": [{"tenant": {"terms": {"field": "tenant"}}}]}
+        pages: Json = {
+            "size": _PAGE,
+            "sources": [{"tenant": {"terms": {"field": self.text.names.tenant}}}],
+        }
         while True:
             body = {"size": 0, "aggs": {"tenants": {"composite": pages}}}
             answer = await self.send("POST", f"/{self.all}/_search", dump(body))
@@ -143,12 +173,15 @@ class Indices:
 
     async def settings(self) -> tuple[Json, tuple[str, ...]]:
         """Settings and mapping as the server tells them, flat, and what weakens the isolation."""
+        if self.unchecked:  # an index of the user's that this credential may only search
+            return {"isolation": self.isolation}, self.weak
         got = await self.send("GET", f"/{self.all}")
-        stats = await self.send("GET", f"/{self.all}/_stats/docs,store")
         found: Json = {"isolation": self.isolation, "indices": len(got)}
-        found["docs_deleted"] = stats["_all"]["primaries"].get("docs", {}).get("deleted", 0)
-        faults = {tenant_field_fault(index) for index in got.values()}
-        weak = [fault for fault in sorted(faults) if fault]
+        with suppress(*([Refused] if self.attached else [])):
+            stats = await self.send("GET", f"/{self.all}/_stats/docs,store")
+            found["docs_deleted"] = stats["_all"]["primaries"].get("docs", {}).get("deleted", 0)
+        faults = {tenant_field_fault(index, self.text.names.tenant) for index in got.values()}
+        weak = [*self.weak, *(fault for fault in sorted(faults) if fault)]
         if self.isolation == "alias":
             weak.append(_ALIAS)
         for one in list(got.values())[:1]:
@@ -156,7 +189,7 @@ class Indices:
             found |= {
                 "shards": int(index["number_of_shards"]),
                 "replicas": int(index["number_of_replicas"]),
-                "refresh_interval": index["refresh_interval"],
+                "refresh_interval": index.get("refresh_interval", "default"),
                 "durability": index.get("translog", {}).get("durability", "request"),
                 "tenant_field_exact": not any(faults),
                 **flat("similarity", index.get("similarity", {})),
@@ -169,7 +202,7 @@ class Indices:
         for part in names(self.made):
             await self.send("DELETE", f"/{part}", params={"ignore_unavailable": "true"})
 
-    async def _make_for(self, tenants: Iterable[TenantId]) -> None:
+    async def make_for(self, tenants: Iterable[TenantId]) -> None:
         """An index, or an alias, for each tenant that has none yet."""
         scopes = {self.scope(tenant).index: tenant for tenant in tenants}
         new = {name: tenant for name, tenant in scopes.items() if name not in self.known}

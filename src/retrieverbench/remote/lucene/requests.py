@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from retrieverbench.errors import Rejected, TenantError
-from retrieverbench.model import Chunk, Layout, Query, TenantId
+from retrieverbench.errors import InputError, Rejected, TenantError
+from retrieverbench.model import Chunk, Layout, Query, TenantId, Value
 from retrieverbench.remote.terms import metadata_term
 
 Json = dict[str, Any]
@@ -19,6 +19,26 @@ Isolation = Layout | Literal["alias"]
 _ID_BYTES = 512  # the longest _id that the servers take
 _TERM_BYTES = 32_766  # the longest term that the servers take
 _TERM_LENGTH = 8_000  # longer terms are stored as their sum; every character within _TERM_BYTES
+_APART = ("title", "text")
+
+
+ID = "_id"
+"""As the name of an attached index's id field: the document's own id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields hold what, in an index of ours or of the user's.
+
+    `text` are searched in lexical mode and make up a chunk's text. `metadata` maps names of
+    user conditions to fields; None means pairs of name and value in one field of ours.
+    """
+
+    id: str
+    tenant: str
+    text: tuple[str, ...]
+    vector: str
+    metadata: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +56,7 @@ class TextIndex:
 
     `fields` is `flat` (title, newline and text in one field), `summed` (the scores of both
     added) or `best_fields` (the higher one, plus `tie_breaker` times the other).
+    With `attached` the fields are the user's, and several of them are `summed` or `best_fields`.
     """
 
     analyzer: str
@@ -43,25 +64,35 @@ class TextIndex:
     b: float
     fields: Literal["flat", "summed", "best_fields"] = "flat"
     tie_breaker: float = 0.5
+    attached: Fields | None = None
+
+    @property
+    def names(self) -> Fields:
+        """Which fields hold what; our own ones unless an index of the user's is attached."""
+        if self.attached is not None:
+            return self.attached
+        return Fields("uid", "tenant", ("text",) if self.fields == "flat" else _APART, "vector")
 
 
-def tenant_filter(tenant: TenantId) -> Json:
+def tenant_filter(tenant: TenantId, field: str = "tenant") -> Json:
     """The tenant condition; no other code writes one."""
     if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"tenant: {tenant!r:.80} is not a checked tenant")
     if len(tenant.value.encode("utf-8", "surrogatepass")) > _TERM_BYTES:
         raise TenantError(f"tenant: {tenant.value!r:.80} has more than {_TERM_BYTES} bytes")
-    return {"term": {"tenant": tenant.value}}
+    return {"term": {field: tenant.value}}
 
 
-def tenant_scope(place: str, isolation: Isolation, tenant: TenantId) -> Scope:
+def tenant_scope(
+    place: str, isolation: Isolation, tenant: TenantId, field: str = "tenant"
+) -> Scope:
     """Where the tenant's chunks lie and what restricts a search to them; nothing else does.
 
     `partition`: the routing only picks the shard, which others may share, so the condition
     stays. `index` and `alias`: the name alone, in which the tenant is a sum, because not every
     tenant can be part of a name.
     """
-    condition = tenant_filter(tenant)
+    condition = tenant_filter(tenant, field)
     if isolation == "filter":
         return Scope(place, (condition,))
     name = hashlib.sha256(tenant.value.encode()).hexdigest()[:32]
@@ -119,32 +150,59 @@ def bulk_lines(chunk: Chunk, scope: Scope, text: TextIndex, *, vectors: bool) ->
 
 def words(query: Query, scope: Scope, text: TextIndex) -> Json:
     """BM25 by `match`, which takes words and no query language."""
-    if text.fields == "flat":
-        match: Json = {"match": {"text": {"query": query.text}}}
+    fields = text.names.text
+    if len(fields) == 1:
+        match: Json = {"match": {fields[0]: {"query": query.text}}}
     else:
-        kind = "most_fields" if text.fields == "summed" else "best_fields"
-        both: Json = {"query": query.text, "fields": ["title", "text"], "type": kind}
+        kind = "best_fields" if text.fields == "best_fields" else "most_fields"
+        both: Json = {"query": query.text, "fields": list(fields), "type": kind}
         if kind == "best_fields":
             both["tie_breaker"] = text.tie_breaker
         match = {"multi_match": both}
-    return {"bool": {"must": [match], "filter": conditions(query, scope)}}
+    return {"bool": {"must": [match], "filter": conditions(query, scope, text)}}
 
 
-def conditions(query: Query, scope: Scope) -> list[Json]:
+def conditions(query: Query, scope: Scope, text: TextIndex) -> list[Json]:
     """The tenant's, and the user's, which can only narrow them."""
-    where = [{"term": {"metadata": term(metadata_term(*entry))}} for entry in query.where.items()]
+    where = [_where(name, value, text.names) for name, value in query.where.items()]
     return [*scope.conditions, *where]
+
+
+def _where(name: str, value: Value, fields: Fields) -> Json:
+    if fields.metadata is None:
+        return {"term": {"metadata": term(metadata_term(name, value))}}
+    if name not in fields.metadata:
+        raise InputError(f"where: {name!r:.80} is mapped to no field; name one in attach.metadata")
+    return {"term": {fields.metadata[name]: value}}
 
 
 def answer_part(query: Query, size: int, text: TextIndex) -> Json:
     """What the answer shall carry."""
-    shown = ["text"] if text.fields == "flat" else ["title", "text"]
     return {
         "size": size,
-        "_source": shown if "text" in query.want else False,
-        "docvalue_fields": ["uid", "tenant"],
+        **_shown(text.names, whole="text" in query.want),
         "track_total_hits": "total" in query.want,
     }
+
+
+def by_id(scope: Scope, uids: Sequence[str], text: TextIndex) -> Json:
+    """The search for those of these chunks that are the tenant's."""
+    fields = text.names
+    wanted = list(uids)
+    named: Json = {"ids": {"values": wanted}} if fields.id == ID else {"terms": {fields.id: wanted}}
+    found = {"bool": {"filter": [*scope.conditions, named]}}
+    return {"query": found, "size": len(wanted), **_shown(fields, whole=True)}
+
+
+def counting(query: Query, scope: Scope, text: TextIndex) -> Json:
+    """The search that counts the chunks which pass the query's conditions."""
+    passing = {"bool": {"filter": conditions(query, scope, text)}}
+    return {"query": passing, "size": 0, "track_total_hits": True}
+
+
+def _shown(fields: Fields, *, whole: bool) -> Json:
+    named = [name for name in (fields.id, fields.tenant) if name != ID]
+    return {"_source": list(fields.text) if whole else False, "docvalue_fields": named}
 
 
 def header(scope: Scope) -> Json:

@@ -57,7 +57,7 @@ async def test_a_dropped_condition_would_show(
     async with backend.opened(layout=layout, options={"place": place}) as adapter:
         await adapter.put([chunk(tenant, "same", "leave policy", 1) for tenant in "ab"])
         await adapter.settle()
-        monkeypatch.setattr(requests, "tenant_filter", lambda _: {"match_all": {}})
+        monkeypatch.setattr(requests, "tenant_filter", lambda *_: {"match_all": {}})
         for mode in MODES:
             assert sorted(await uids(adapter, query("a", mode))) == ["a/same", "b/same"]
 

@@ -22,14 +22,14 @@ def test_every_leg_carries_every_condition(exact: bool) -> None:
     asked = query("a", "hybrid", where={"lang": "en"})
     scope = tenant_scope("rb_x", "filter", asked.tenant)
     search = Search(exact=exact, depth=30, rrf_k=7)
-    body = adapter_module._search(asked, scope, search, TEXT, {"a": "pipeline"})
+    (body,) = adapter_module._bodies(asked, scope, search, TEXT, {"a": "pipeline"})
     words, nearest = body["query"]["hybrid"]["queries"]
     assert body["query"]["hybrid"]["pagination_depth"] == 30
     assert words["bool"]["filter"] == FILTERS
     inside = nearest["script_score"]["query"] if exact else nearest["knn"]["vector"]["filter"]
     assert inside == {"bool": {"filter": FILTERS}}
     assert body["search_pipeline"] == {"a": "pipeline"}
-    legs = adapter_module._legs(asked, scope, search, TEXT)
+    legs = adapter_module._bodies(asked, scope, search, TEXT, None)
     assert [leg["size"] for leg in legs] == [30, 30]
     assert legs[0]["query"]["bool"]["filter"] == FILTERS
 
@@ -61,7 +61,7 @@ def test_the_width_of_the_search_is_always_sent() -> None:
     asked = query("a", "dense", k=200)
     scope = tenant_scope("rb_x", "filter", asked.tenant)
     for k, width in ((10, 100), (200, 200)):
-        nearest = adapter_module._nearest(asked, scope, k, Search())
+        nearest = adapter_module._nearest(asked, scope, k, Search(), TEXT)
         assert nearest["knn"]["vector"]["method_parameters"] == {"ef_search": width}
 
 

@@ -10,6 +10,9 @@ from lucene_support import empty_answer, query
 from retrieverbench.errors import AdapterError, Throttled
 from retrieverbench.remote.lucene import check_bulk, error_words, read_fused, read_response
 from retrieverbench.remote.lucene.answers import difference, tenant_field_fault
+from retrieverbench.remote.lucene.requests import TextIndex
+
+OWN = TextIndex("english", 1.2, 0.75).names
 
 
 @pytest.mark.parametrize(
@@ -17,9 +20,9 @@ from retrieverbench.remote.lucene.answers import difference, tenant_field_fault
 )
 def test_an_incomplete_answer_says_so(failed: int, timed_out: bool, partial: bool) -> None:
     answer = empty_answer(failed=failed, timed_out=timed_out)
-    assert read_response(answer, query("a", "lexical")).partial is partial
+    assert read_response(answer, query("a", "lexical"), OWN).partial is partial
     both = {"took": 1, "responses": [answer, empty_answer()]}
-    assert read_fused("x", both, query("a", "hybrid"), 60).partial is partial
+    assert read_fused("x", both, query("a", "hybrid"), OWN, 60).partial is partial
 
 
 def test_ties_come_in_the_order_of_uids() -> None:
@@ -28,7 +31,7 @@ def test_ties_come_in_the_order_of_uids() -> None:
         for uid, score in [("c", 2.0), ("b", 1.0), ("a", 1.0)]
     ]
     answer = {**empty_answer(), "hits": {"hits": hits}}
-    found = read_response(answer, query("a", "dense")).hits
+    found = read_response(answer, query("a", "dense"), OWN).hits
     assert [hit.uid for hit in found] == ["c", "a", "b"]
 
 

@@ -1,0 +1,165 @@
+"""An index of the user's: bound to, its fields checked, and nothing written to it.
+
+Only the index's own account of itself is read; a credential that may search and not read
+that is told in `Description.unchecked`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from retrieverbench.adapter import Attached, Settings
+from retrieverbench.errors import InputError, Refused, Rejected
+from retrieverbench.options import nearest
+from retrieverbench.remote.lucene.answers import tenant_field_fault
+from retrieverbench.remote.lucene.indices import Indices
+from retrieverbench.remote.lucene.mapping import field_at, flat_names, vector_kind
+from retrieverbench.remote.lucene.requests import ID, Fields, Json
+
+_NAME = re.compile(r"[^\s*,?\"<>|\\/#:+_-][^\s*,?\"<>|\\/#:]*")
+_WHOLE = frozenset({"long", "integer", "short", "byte", "unsigned_long"})
+_EXACT = frozenset({"keyword", "boolean", "date", "ip", *_WHOLE, "double", "float"})
+_TEXTS = frozenset({"text", "match_only_text"})
+_VECTORS = frozenset({"dense_vector", "knn_vector"})
+_COSINE = frozenset({"cosine", "cosinesimil"})
+_UNREAD = (
+    "mapping and settings of the index: the credential may not read them "
+    "(it needs view_index_metadata), so no field is checked"
+)
+
+
+def attached_fields(attached: Attached | None) -> Fields | None:
+    """The mapping of an attached index; None where nothing is attached."""
+    if attached is None:
+        return None
+    return Fields(
+        attached.id, attached.tenant, attached.text, attached.vector, dict(attached.metadata)
+    )
+
+
+async def bind(indices: Indices, settings: Settings, *, by_script: bool = False) -> None:
+    """Check the user's index as far as the credential goes; `by_script` compares every chunk.
+
+    Raises InputError with one line for everything that is not there or does not fit.
+    """
+    attached, fields = settings.attached, indices.text.names
+    assert attached is not None
+    wrong = []
+    if settings.layout != "filter":
+        wrong.append(f"layout: {settings.layout!r} cannot be attached; use filter")
+    if _NAME.fullmatch(attached.name) is None:
+        wrong.append(f"attach.name: {attached.name!r} is no name of one index or alias")
+    if not wrong:
+        try:
+            got = await indices.send("GET", f"/{attached.name}")
+        except Refused:
+            indices.unchecked = (_UNREAD,)
+            return
+        except Rejected as error:
+            raise InputError(
+                f"{indices.backend}: attach.name: {attached.name!r}: {error}"
+            ) from None
+        for index in got.values():
+            found = list(_absent(fields, index["mappings"]))
+            wrong += found or _faults(settings, fields, index, by_script=by_script)
+            indices.body = {"mappings": index["mappings"]}
+            indices.weak += tuple(_weaknesses(fields, index))
+    if wrong:
+        raise InputError(*(f"{indices.backend}: {fault}" for fault in dict.fromkeys(wrong)))
+
+
+def _absent(fields: Fields, mappings: Json) -> Iterator[str]:
+    roles = [("id", fields.id), ("tenant", fields.tenant), ("vector", fields.vector)]
+    roles += [("text", name) for name in fields.text]
+    roles += [(f"metadata.{key}", name) for key, name in (fields.metadata or {}).items()]
+    for role, name in roles:
+        if not name or (role, name) == ("id", ID):
+            continue
+        if field_at(mappings, name) is None:
+            known = flat_names(mappings)
+            yield f"attach.{role}: the index has no field {name!r}; {nearest(name, known)}"
+
+
+def _faults(settings: Settings, fields: Fields, index: Json, *, by_script: bool) -> list[str]:
+    mappings: Json = index["mappings"]
+    exact = [("id", fields.id)] if fields.id != ID else []
+    exact += [(f"metadata.{key}", name) for key, name in (fields.metadata or {}).items()]
+    found = []
+    if fault := tenant_field_fault(index, fields.tenant):
+        found.append(f"attach.tenant: {fields.tenant!r}: {fault}")
+    for role, name in [*exact, ("tenant", fields.tenant)]:
+        field = field_at(mappings, name) or {}
+        allowed = {"keyword", *_WHOLE} if role == "id" else _EXACT
+        if role != "tenant" and field.get("type") not in allowed:
+            found.append(f"attach.{role}: {name!r} is {field.get('type')}; map a keyword field")
+        elif field.get("index") is False:
+            found.append(f"attach.{role}: {name!r} is not indexed, so nothing can be found by it")
+        elif role in {"id", "tenant"} and field.get("doc_values") is False:
+            found.append(f"attach.{role}: {name!r} has no doc_values, so hits could not be named")
+    if fields.id != ID and "normalizer" in (field_at(mappings, fields.id) or {}):
+        found.append(f"attach.id: {fields.id!r} has a normalizer, which changes the ids it gives")
+    if settings.modes & {"lexical", "hybrid"}:
+        found += _text_faults(fields, mappings)
+    if settings.modes & {"dense", "hybrid"}:
+        found += _vector_faults(settings, fields, index, by_script=by_script)
+    return found
+
+
+def _text_faults(fields: Fields, mappings: Json) -> Iterator[str]:
+    if not fields.text:
+        yield "attach.text: missing; lexical and hybrid mode search by it"
+    for name in fields.text:
+        field = field_at(mappings, name) or {}
+        if field.get("type") not in _TEXTS:
+            yield f"attach.text: {name!r} is {field.get('type')}, not text: it is not analysed"
+        elif field.get("index") is False:
+            yield f"attach.text: {name!r} is not indexed, so its words are not found"
+
+
+def _vector_faults(
+    settings: Settings, fields: Fields, index: Json, *, by_script: bool
+) -> Iterator[str]:
+    if not fields.vector:
+        yield "attach.vector: missing; dense and hybrid mode search by it"
+        return
+    field = field_at(index["mappings"], fields.vector) or {}
+    if field.get("type") not in _VECTORS:
+        yield f"attach.vector: {fields.vector!r} is {field.get('type')}, no field of vectors"
+        return
+    size = field.get("dims", field.get("dimension"))
+    if size != settings.dimension:
+        yield (
+            f"attach.vector: {fields.vector!r} has {size} dimensions, the embedding "
+            f"{settings.dimension}; use the embedding that the index was built with"
+        )
+    if by_script:
+        return
+    searchable = field.get("index", True) is not False
+    if field["type"] == "knn_vector":
+        searchable = str(index["settings"]["index"].get("knn")).lower() == "true"
+    if not searchable:
+        yield f"attach.vector: {fields.vector!r} is not indexed for nearest neighbours"
+    if field.get("method", {}).get("engine") == "nmslib":
+        yield (
+            f"attach.vector: {fields.vector!r} is of the engine nmslib, which filters after the "
+            "search; use options.search.exact = true, or rebuild with lucene or faiss"
+        )
+
+
+def _weaknesses(fields: Fields, index: Json) -> Iterator[str]:
+    """What does not keep the index from being searched, and makes the figures worth less."""
+    identity = field_at(index["mappings"], fields.id) or {}
+    if "ignore_above" in identity:
+        yield (
+            f"attach.id: {fields.id!r} ignores values above {identity['ignore_above']} "
+            "characters; chunks of longer ids cannot be named"
+        )
+    vector = field_at(index["mappings"], fields.vector) or {}
+    told = vector.get("similarity", vector.get("method", {}).get("space_type"))
+    similarity = told or vector.get("space_type")
+    if fields.vector and vector_kind(vector) and similarity not in {None, *_COSINE}:
+        yield (
+            f"attach.vector: {fields.vector!r} ranks by {similarity}, the reference by cosine: "
+            "they agree for vectors of length one only"
+        )

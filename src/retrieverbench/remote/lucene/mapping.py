@@ -1,0 +1,37 @@
+"""Fields of an index as its mapping tells them, whoever made it."""
+
+from __future__ import annotations
+
+from retrieverbench.remote.lucene.requests import Json
+
+
+def field_at(mappings: Json, path: str) -> Json | None:
+    """A field by its path, through objects and sub-fields; None where there is none.
+
+    A field inside a nested object is none: a plain condition does not reach it.
+    """
+    found: Json = {"properties": mappings.get("properties", {})}
+    rest = path
+    while rest:
+        inside: Json = found.get("properties", {}) | found.get("fields", {})
+        name = next((n for n in (rest, rest.partition(".")[0]) if n in inside), None)
+        if name is None or inside[name].get("type") == "nested":
+            return None
+        found, rest = inside[name], rest[len(name) :].removeprefix(".")
+    return found
+
+
+def vector_kind(field: Json) -> str | None:
+    """How vectors are indexed (`hnsw`, `int8_hnsw`, `flat`...); None where it is not told."""
+    kind: str | None = field.get("index_options", {}).get("type")
+    return kind or field.get("method", {}).get("name")
+
+
+def flat_names(mappings: Json, prefix: str = "") -> list[str]:
+    """Every field's path."""
+    found = []
+    for part in ("properties", "fields"):
+        for name, field in mappings.get(part, {}).items():
+            path = f"{prefix}{name}"
+            found += [path, *flat_names(field, f"{path}.")]
+    return found
