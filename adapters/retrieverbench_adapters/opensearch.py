@@ -100,6 +100,7 @@ class OpenSearch:
     - statistics: per shard, of all tenants in it (`shared_idf`, but in layout `index`).
     - fusion: in the server by a search pipeline that each request carries, or in the client.
     - engine: Lucene is always named; the default, faiss, needs a native library.
+    - total, by id, attached: as in the adapter elasticsearch.
     - questions: of at most 1,024 words, counted in each field, unless the server is told more.
     """
 

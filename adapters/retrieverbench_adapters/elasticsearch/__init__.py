@@ -13,7 +13,7 @@ import anyio
 from elasticsearch import AsyncElasticsearch
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import BackendError, InputError, Unsupported
+from retrieverbench.errors import BackendError, InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, Fidelity, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench.remote.lucene import (
@@ -44,6 +44,7 @@ from retrieverbench_adapters.elasticsearch.requests import (
 __all__ = ["Elasticsearch"]
 
 _CLIENT = version("elasticsearch")
+_UNTOLD = "not told to this credential"
 
 
 class Elasticsearch:
@@ -61,6 +62,11 @@ class Elasticsearch:
       (`docs_deleted`).
     - fusion: in the client, or in the server (`fusion = "server"`) with a paid licence.
     - metadata: each condition is one exact term of name and value; types are kept as in JSON.
+    - total: by words the matches, by vector all chunks that pass the conditions.
+    - by id: read, deleted and moved only after a search under the tenant's condition found it.
+    - attached: an index or alias of the user's is only read; its id is a keyword or whole number,
+      or `_id`; an exact search needs vectors indexed as `flat`. A key with the right `read` is
+      enough; what it may not read (mapping, version) is listed as not checked.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
@@ -138,7 +144,7 @@ class Elasticsearch:
 
     async def describe(self) -> Description:
         """Versions, mapping, settings and counts as the server tells them."""
-        version = (await self._send("GET", "/"))["version"]
+        version = await self._version()
         properties = {
             "shared_idf": shares_statistics(self._settings),
             "approximate": self._settings.dimension and self._vector_kind() != "flat",
@@ -202,11 +208,21 @@ class Elasticsearch:
         mappings = self._indices.body.get("mappings", {})
         return vector_kind(field_at(mappings, self._text.names.vector) or {})
 
+    async def _version(self) -> Json:
+        """The server's account of itself, which a key that only reads an index may not have."""
+        try:
+            found: Json = (await self._send("GET", "/"))["version"]
+        except Refused:
+            if self._settings.attached is None:
+                raise
+            return dict.fromkeys(("number", "build_type", "lucene_version"), _UNTOLD)
+        return found
+
     async def _check_server(self) -> None:
         client = int(_CLIENT.split(".")[0])
         remedy = "install the client of the server's major version: pip install"
         try:
-            server = (await self._send("GET", "/"))["version"]["number"]
+            server = (await self._version())["number"]
         except BackendError as error:
             if "media_type_header_exception" not in str(error):
                 raise
@@ -215,7 +231,7 @@ class Elasticsearch:
                 f"elasticsearch: this server is older than client {client}; {remedy} "
                 f"'elasticsearch[async]<{client}'; it says: {error}"
             ) from error
-        if int(server.split(".")[0]) != client:
+        if server != _UNTOLD and int(server.split(".")[0]) != client:
             raise Unsupported(
                 f"elasticsearch: server {server} with client {_CLIENT}; "
                 f"{remedy} 'elasticsearch[async]=={server.split('.')[0]}.*'"
