@@ -106,6 +106,7 @@ class Stub:
         200,
         {"version": {"number": "9.5.3", "build_type": "docker", "distribution": "opensearch"}},
     )
+    rest: tuple[int, object] = (200, {"acknowledged": True})
     product: str | None = "Elasticsearch"
     stall: threading.Event = field(default_factory=threading.Event)
     behaviour: str = "answer"
@@ -131,7 +132,7 @@ def stub_server() -> Iterator[Stub]:
             if searched and told.behaviour != "answer":
                 self.close_connection = True
                 return
-            status, body = told.info if self.path == "/" else (200, {"acknowledged": True})
+            status, body = told.info if self.path == "/" else told.rest
             if searched:
                 status, body = told.status, told.body
             content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -150,7 +150,8 @@ class Elasticsearch:
             "approximate": self._settings.dimension and self._vector_kind() != "flat",
         }
         client = ("elasticsearch-py", _CLIENT)
-        fidelity: Fidelity = "engine" if version["build_type"] == "embedded" else "server"
+        kinds: dict[str, Fidelity | None] = {"embedded": "engine", _UNTOLD: None}
+        fidelity = kinds.get(version["build_type"], "server")
         request = asdict(self._options.search)
         return await describe(self._indices, version, client, fidelity, request, properties)
 

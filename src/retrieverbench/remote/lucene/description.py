@@ -29,7 +29,7 @@ async def describe(
     indices: Indices,
     version: Json,
     client: tuple[str, str],
-    fidelity: Fidelity,
+    fidelity: Fidelity | None,
     request: Mapping[str, object],
     properties: Mapping[str, object],
 ) -> Description:

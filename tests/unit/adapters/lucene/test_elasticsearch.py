@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lucene_support import Backend, Stub, chunk, error_body, query, uids, vector
+from lucene_support import Backend, Stub, chunk, empty_answer, error_body, query, uids, vector
+from retrieverbench.adapter import Attached
 from retrieverbench.engines.processes import free_port
-from retrieverbench.errors import InputError, Unsupported
+from retrieverbench.errors import InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.remote.lucene import TextIndex, tenant_scope
 from retrieverbench_adapters.elasticsearch import requests
@@ -104,4 +105,22 @@ async def test_a_server_of_another_kind_is_unsupported(
     stub.info, stub.product = info, product
     backend = Backend("elasticsearch", stub.url)
     with pytest.raises(Unsupported, match=words):
+        await backend.open(backend.settings())
+
+
+async def test_a_key_that_may_only_read_is_enough_and_its_limits_are_said(stub: Stub) -> None:
+    """As a node with security answers a key with the right `read` alone; none runs here."""
+    stub.info = stub.rest = (403, error_body("security_exception", "unauthorized"))
+    bucket = {"key": {"tenant": "a"}, "doc_count": 3}
+    stub.body = {**empty_answer(), "aggregations": {"tenants": {"buckets": [bucket]}}}
+    mine = Attached("docs", "_id", "org", ("body",), "v")
+    backend = Backend("elasticsearch", stub.url)
+    async with backend.opened(place="", attached=mine) as adapter:
+        assert await uids(adapter, query("a", "lexical")) == []
+        described = await adapter.describe()
+    assert described.chunks == {"a": 3}
+    assert (described.server_version, described.fidelity) == ("not told to this credential", None)
+    assert "view_index_metadata" in described.unchecked[0]
+    assert "approximate" in described.properties
+    with pytest.raises(Refused, match="unauthorized"):
         await backend.open(backend.settings())
