@@ -99,4 +99,4 @@ async def test_a_recorder_sees_every_request_answer_and_error(backend: Backend) 
         (request,), (answer,) = log.take()
         assert len(request.legs) == 2
         assert {str(leg.condition).count("'tenant': 'a'") for leg in request.legs} == {1}
-        assert "'content-type': 'application/json" in str(answer).lower()
+        assert "'content-type': 'application/" in str(answer).lower()
