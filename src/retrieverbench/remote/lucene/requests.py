@@ -202,7 +202,9 @@ def counting(query: Query, scope: Scope, text: TextIndex) -> Json:
 
 def _shown(fields: Fields, *, whole: bool) -> Json:
     named = [name for name in (fields.id, fields.tenant) if name != ID]
-    return {"_source": list(fields.text) if whole else False, "docvalue_fields": named}
+    # A sub-field has no text of its own in the document: its parent holds it.
+    texts = [path for name in fields.text for path in (name, name.rpartition(".")[0]) if path]
+    return {"_source": texts if whole else False, "docvalue_fields": named}
 
 
 def header(scope: Scope) -> Json:

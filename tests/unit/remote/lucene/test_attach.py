@@ -9,15 +9,16 @@ import anyio
 import pytest
 
 from retrieverbench.adapter import Attached, Settings
-from retrieverbench.errors import InputError, Refused, Rejected, Unsupported
+from retrieverbench.errors import AdapterError, InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import MODES, Chunk, Query, TenantId
 from retrieverbench.remote.lucene import Indices, TextIndex, attached_fields, bind, delete, move
-from retrieverbench.remote.lucene.requests import ID, by_id, conditions, words
+from retrieverbench.remote.lucene.answers import read_hit
+from retrieverbench.remote.lucene.requests import ID, Scope, by_id, conditions, words
 
 MINE = Attached("docs", "pk", "org.id", ("body", "title"), "v", {"lang": "lang"})
 FIELDS: dict[str, Any] = {
     "pk": {"type": "keyword"},
-    "org": {"properties": {"id": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}},
+    "org": {"properties": {"id": {"type": "keyword", "ignore_above": 256}}},
     "body": {"type": "text"},
     "title": {"type": "text", "fields": {"raw": {"type": "keyword"}}},
     "lang": {"type": "keyword"},
@@ -26,7 +27,6 @@ FIELDS: dict[str, Any] = {
     },
     "parts": {"type": "nested", "properties": {"org": {"type": "keyword"}}},
 }  # fmt: skip
-FIELDS["org"]["properties"]["id"] = {"type": "keyword", "ignore_above": 256}
 KNN = {"type": "knn_vector", "dimension": 3, "method": {"engine": "lucene", "name": "hnsw"}}
 
 
@@ -180,9 +180,32 @@ def test_requests_name_the_users_fields() -> None:
     named = by_id(scope, ["1"], text)
     assert named["query"]["bool"]["filter"] == [own, {"terms": {"pk": ["1"]}}]
     assert named["docvalue_fields"] == ["pk", "org.id"]
+    assert named["_source"] == ["body", "title"]
     by_key = attached_fields(Attached("docs", ID, "org.id", ("body",)))
     body = by_id(scope, ["1"], TextIndex("english", 1.2, 0.75, attached=by_key))
     assert body["query"]["bool"]["filter"] == [own, {"ids": {"values": ["1"]}}]
     assert body["docvalue_fields"] == ["org.id"]
     with pytest.raises(InputError, match="'other' is mapped to no field"):
         conditions(Query("x", TenantId("a"), 5, "lexical", where={"other": 1}), scope, text)
+
+
+def test_a_text_is_found_through_objects_and_for_sub_fields() -> None:
+    fields = attached_fields(Attached("docs", ID, "org.id", ("page.body", "title.english", "no")))
+    assert fields is not None
+    scope = Scope("docs", ())
+    text = TextIndex("english", 1.2, 0.75, attached=fields)
+    shown = by_id(scope, ["1"], text)["_source"]
+    assert shown == ["page.body", "page", "title.english", "title", "no"]
+    source = {"page": {"body": ["one", "two"]}, "title": "three"}
+    raw = {"_id": "1", "_score": 0.0, "_source": source, "fields": {"org.id": ["a"]}}
+    hit = read_hit(raw, fields, whole=True)
+    assert (hit.uid, hit.tenant, hit.text) == ("1", "a", "one\ntwo\nthree")
+
+
+def test_a_document_without_an_id_is_a_fault_and_one_without_an_owner_is_nobodys() -> None:
+    fields = attached_fields(MINE)
+    assert fields is not None
+    assert read_hit({"_score": 1.0, "fields": {"pk": [7]}}, fields, whole=False).uid == "7"
+    assert read_hit({"_score": 1.0, "fields": {"pk": [7]}}, fields, whole=False).tenant is None
+    with pytest.raises(AdapterError, match="document 'x' has no value in its field 'pk'"):
+        read_hit({"_id": "x", "_score": 1.0}, fields, whole=False)
