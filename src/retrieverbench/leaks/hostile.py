@@ -44,7 +44,10 @@ LONG = tuple(
 )
 """Pairs that are equal in all but their last character, past the limits of known stores."""
 
-NOT_TEXT = (1, 1.0, True, 0, float("nan"), ["acme"], ["acme", "globex"], {"$ne": ""}, b"acme")
+NOT_TEXT = (
+    None, 1, 1.0, True, 0, float("nan"), ["acme"], ["acme", "globex"], {"$ne": ""}, b"acme",
+)  # fmt: skip
+"""Asked where tenants of such names exist, so that a text made of a value would find them."""
 MISSING = (None, "", " ", "\t", "\N{NO-BREAK SPACE}")
 
 QUESTIONS = (

@@ -11,6 +11,9 @@
 Tests ask for capabilities, never for names. The corpus, the record of who owns what and the
 brute force are the contract's own. Where a client or server is missing the tests are skipped,
 which is printed; the names in the environment variable RETRIEVERBENCH_REQUIRE must not be.
+
+`LeakyAdapter` leaks on purpose, in one of the ways that FAULTS names, to prove that an audit
+can fail; see `retrieverbench.testing.leaky`.
 Needs the extra `testing`.
 """
 
@@ -28,7 +31,18 @@ pytest.register_assert_rewrite(
 
 from retrieverbench.testing.contract import AdapterContract  # noqa: E402
 from retrieverbench.testing.corpus import contract_chunks  # noqa: E402
+from retrieverbench.testing.leaky import FAULTS, Fault, LeakyAdapter, audit_leaky, caught_by  # noqa: E402
 from retrieverbench.testing.outcomes import not_run  # noqa: E402
 from retrieverbench.testing.place import UsersIndex  # noqa: E402
 
-__all__ = ["AdapterContract", "UsersIndex", "contract_chunks", "not_run"]
+__all__ = [
+    "FAULTS",
+    "AdapterContract",
+    "Fault",
+    "LeakyAdapter",
+    "UsersIndex",
+    "audit_leaky",
+    "caught_by",
+    "contract_chunks",
+    "not_run",
+]

@@ -14,10 +14,12 @@ from time import perf_counter_ns
 import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById
+from retrieverbench.errors import BackendError
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import WANTED, Scene, Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
+from retrieverbench.run import Abandoned
 
 SEED = 13
 EACH = 6
@@ -51,6 +53,7 @@ async def move(scene: Scene) -> None:
         chunk = place.world.chunks[OLD][0]
         place.control(chunk.uid in (await _ask(place, OLD)).uids, "the owner finds it before")
         place.control(bool((await _ask(place, NEW)).uids), "the new owner is answered before")
+        await _take(place, chunk.uid)
         start = perf_counter_ns()
         place.moving.add(chunk.uid)
         await _move(place, chunk.uid, OLD, NEW)
@@ -159,6 +162,19 @@ async def _move(place: Scene, uid: str, source: TenantId, target: TenantId) -> N
     await place.call("settle", adapter.settle)
 
 
+async def _take(place: Scene, uid: str) -> None:
+    """A stranger gives itself a chunk that is not its own: refused, or without effect."""
+    try:
+        await _move(place, uid, NEW, NEW)
+    except Abandoned:
+        raise
+    except BackendError:
+        pass  # a refusal is right; what was changed nevertheless is seen below
+    await _ask(place, NEW)
+    kept = uid in (await _ask(place, OLD)).uids
+    place.expect(kept, f"a tenant that does not own {uid!r} moved it")
+
+
 async def _get(place: Scene, tenant: TenantId, uid: str) -> list[str]:
     """What a read by id shows; nothing where the adapter has no such read."""
     if "get" not in place.capabilities:
@@ -191,8 +207,9 @@ PROBES = (
         "chunk moved to another tenant",
         "leak",
         "critical",
-        "The old owner still sees a chunk that was given to another tenant: change the owner "
-        "in every copy and index of it, and wait until searches see that.",
+        "The old owner still sees a chunk that was given to another tenant, or a stranger can "
+        "take it: change the owner under the old owner's condition, in every copy and index, "
+        "and wait until searches see that.",
         move,
         needs=frozenset({"put", "move"}),
         writes=True,

@@ -1,0 +1,155 @@
+"""Faults of what is stored, counted, read by id and told, and those that fool a weak audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from retrieverbench.errors import Rejected
+from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
+from retrieverbench.testing.leaky.conditions import ANYBODY
+from retrieverbench.testing.leaky.fault import Fault
+from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit
+
+
+def _key_of_id(chunk: Chunk) -> str:
+    return chunk.id
+
+
+def _key_of_text(chunk: Chunk) -> str:
+    return chunk.text
+
+
+def _all_of_them(rows: Sequence[Row], _whole: Condition) -> list[Row]:
+    return list(rows)
+
+
+def _none_of_them(_rows: Sequence[Row], _whole: Condition) -> list[Row]:
+    return []
+
+
+def _forbidden(rows: Sequence[Row], whole: Condition) -> list[Row]:
+    if not all(whole.matches(row.owner) for row in rows):
+        raise Rejected("forbidden: a chunk of another owner")
+    return list(rows)
+
+
+def _copied(row: Row, source: TenantId, changed: Row) -> Sequence[Row]:
+    return [row, changed] if row.owner == source.value else [row]
+
+
+def _anybodys(_row: Row, _source: TenantId, changed: Row) -> Sequence[Row]:
+    return [changed]
+
+
+def _stays(row: Row, _source: TenantId, _changed: Row) -> Sequence[Row]:
+    return [row]
+
+
+def _count_all(_found: int, store: Store) -> int:
+    return len(store.rows)
+
+
+def _count_folded(rows: Sequence[Row]) -> Mapping[str, int]:
+    return Counter(str(row.owner).lower() for row in rows)
+
+
+def _as_asked(response: Response, query: Query, _store: Store) -> Response:
+    hits = [replace(hit, tenant=query.tenant.value) for hit in response.hits]
+    return replace(response, hits=hits)
+
+
+def _empty(response: Response, _query: Query, _store: Store) -> Response:
+    return replace(response, hits=[], total=None if response.total is None else 0)
+
+
+def _own_ids(response: Response, _query: Query, _store: Store) -> Response:
+    hits = [replace(hit, uid=f"row {number}") for number, hit in enumerate(response.hits)]
+    return replace(response, hits=hits)
+
+
+def _foreign(query: Query, store: Store) -> list[Row]:
+    return [row for row in store.rows.values() if row.owner != query.tenant.value]
+
+
+def _highlighted(response: Response, query: Query, store: Store) -> Response:
+    """Every text is followed by a passage of the last foreign row, marked as found."""
+    passage = "".join(f" <em>{row.text}</em>" for row in _foreign(query, store)[-1:])
+    hits = [replace(hit, text=f"{hit.text}{passage}") for hit in response.hits]
+    return replace(response, hits=hits)
+
+
+def _longer(response: Response, query: Query, store: Store) -> Response:
+    """The k own hits, as they should be, and a foreign one behind them."""
+    more: list[Hit] = []
+    if len(response.hits) == query.k:
+        more = [as_hit(0.0, row) for row in _foreign(query, store)[:1]]
+    return replace(response, hits=[*response.hits, *more])
+
+
+def _statement(wanted: int, got: int, _store: Store) -> Rejected:
+    statement = "SELECT uid FROM chunks ORDER BY vector"
+    return Rejected(f"{statement}: {got} numbers, {wanted} expected")
+
+
+def _data(_wanted: int, _got: int, store: Store) -> Rejected:
+    return Rejected(f"cannot compare with {' '.join(row.text for row in store.rows.values())}")
+
+
+_IDENTITY = (
+    ("key_without_tenant", "equal ids replace each other", ("P26",), {"key": _key_of_id}),
+    ("one_copy_of_a_text", "equal texts replace each other", ("P26", "P42"), {"key": _key_of_text}),
+    ("delete_of_anybodys", "a delete reaches foreign chunks", ("P25",), {"removed": _all_of_them}),
+    ("delete_of_nothing", "a deleted chunk is still found", ("P29",), {"removed": _none_of_them}),
+    ("move_leaves_a_copy", "the old owner keeps a copy", ("P28", "P30"), {"moved": _copied}),
+    ("move_of_anybodys", "a stranger can take a chunk", ("P28",), {"moved": _anybodys}),
+    ("move_of_nothing", "the old owner keeps the chunk", ("P28",), {"moved": _stays}),
+)
+_BY_ID = (
+    ("get_of_anybodys", "a foreign id is read", ("P27",), {"read": _all_of_them}),
+    ("foreign_told_from_absent", "a foreign id is forbidden", ("P27",), {"read": _forbidden}),
+)
+_COUNTS = (
+    ("total_of_all", "a total counts all tenants", ("P39",), {"total": _count_all}),
+    (
+        "names_counted_folded",
+        "capitals do not count in counts",
+        ("P44",),
+        {"owners": _count_folded},
+    ),
+)
+_AGAINST_THE_AUDIT = (
+    (
+        "label_of_the_asker",
+        "no condition, and every hit says that it is the asker's",
+        ("P01",),
+        {"condition": lambda _value, _store: ANYBODY, "shaped": _as_asked},
+    ),
+    ("ids_of_its_own", "hits bear ids that nobody knows", ("P01",), {"shaped": _own_ids}),
+    ("highlight", "a text holds a foreign passage", ("P01",), {"shaped": _highlighted}),
+    ("longer_than_k", "a foreign hit stands behind the k own", ("P03",), {"shaped": _longer}),
+    ("data_in_an_error", "an error shows foreign texts", ("P40",), {"wrong_vector": _data}),
+    ("statement_in_an_error", "an error shows SQL", ("P40",), {"wrong_vector": _statement}),
+)
+
+FAULTS = (
+    *(
+        Fault(name, family, tells, probes, changes)
+        for family, rows in (
+            ("identity", _IDENTITY),
+            ("by id", _BY_ID),
+            ("statistics", _COUNTS),
+            ("against the audit itself", _AGAINST_THE_AUDIT),
+        )
+        for name, tells, probes, changes in rows
+    ),
+    Fault(
+        "always_empty",
+        "against the audit itself",
+        "nothing is ever found",
+        ("P01", "P02", "P03"),
+        {"shaped": _empty},
+        outcome="inconclusive",
+    ),
+)

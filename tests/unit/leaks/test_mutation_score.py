@@ -1,0 +1,107 @@
+"""The audit's own proof: it passes a clean adapter and catches every fault of the leaky one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+import anyio
+import pytest
+
+from retrieverbench.leaks import CATALOG, crowds
+from retrieverbench.leaks.probe import BELOW
+from retrieverbench.model import Mode
+from retrieverbench.testing import FAULTS, audit_leaky, caught_by
+
+LEAST = 44
+FAMILIES = {
+    "a leg without condition", "combination", "after the fact", "literals", "matching",
+    "fail-open", "identity", "state", "statistics", "by id", "against the audit itself",
+}  # fmt: skip
+HYBRID: tuple[Mode, ...] = ("hybrid",)
+"""Both legs at once. The probes that a fault names are asked in every mode."""
+SLOW = {"P30", "P31", "P33", "P36", "P37", "P38", "P41"}
+QUICK = [p for p in CATALOG if p.leak_class != "starvation" and p.id not in SLOW]
+"""Put to every fault below the guard; the others take too long for that."""
+NOT_APPLICABLE = {
+    "P43": "layout 'filter' asks no rule of the server",
+    "P45": "there are no stages after the search",
+    "P46": "times of a retriever say nothing of a server",
+}
+Caught = Mapping[str, tuple[str, ...]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_crowds() -> Iterator[None]:
+    """1,000 chunks instead of 10,000: the faults would be seen no better."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crowds, "ROWS", 1_000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def caught(small_crowds: None) -> Caught:
+    """Fault → the probes that caught it, of those that it names and the quick ones."""
+    return {fault: probed(fault) for fault in FAULTS}
+
+
+def probed(fault: str) -> tuple[str, ...]:
+    named = [probe for probe in CATALOG if probe.id in FAULTS[fault].probes]
+    others = [probe for probe in QUICK if probe not in named]
+    results = anyio.run(audit_leaky, fault, named)
+    results += anyio.run(audit_leaky, fault, others, HYBRID, BELOW)
+    return caught_by(fault, results)
+
+
+def test_the_clean_adapter_passes_every_probe_in_every_mode() -> None:
+    results = anyio.run(audit_leaky)
+    assert {result.probe for result in results} == {probe.id for probe in CATALOG}
+    left_out = {r.probe: r.reason for r in results if r.outcome == "not applicable"}
+    assert left_out == NOT_APPLICABLE
+    bad = [r for r in results if r.outcome not in {"pass", "not applicable"}]
+    assert not bad, [(r.probe, r.mode, r.arm, r.outcome, r.reason) for r in bad]
+    assert not any(result.findings or result.risks for result in results)
+    assert all(result.control for result in results if result.outcome == "pass")
+
+
+def test_there_are_faults_of_every_kind() -> None:
+    assert len(FAULTS) >= LEAST
+    assert {fault.family for fault in FAULTS.values()} == FAMILIES
+    known = {probe.id for probe in CATALOG}
+    for fault in FAULTS.values():
+        assert fault.probes, fault.name
+        assert set(fault.probes) <= known, f"{fault.name} waits for a probe that is not there"
+        assert fault.tells
+        assert "\n" not in fault.tells
+
+
+def test_every_fault_is_caught(caught: Caught, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fault that survives is a missing probe, not a tolerated gap."""
+    found = {fault for fault, probes in caught.items() if probes}
+    alone = [fault for fault, probes in caught.items() if len(probes) == 1]
+    lines = [
+        f"\nmutation score of the leak audit: {len(found)} / {len(caught)} caught",
+        *(f"  {fault:28} {' '.join(probes) or 'SURVIVES'}" for fault, probes in caught.items()),
+        f"  {len(alone)} caught by exactly one of the probes that were put to them",
+    ]
+    with capsys.disabled():
+        sys.stdout.write("\n".join(lines) + "\n")
+    assert found == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_probes_that_a_fault_names_catch_it(caught: Caught, fault: str) -> None:
+    assert set(FAULTS[fault].probes) <= set(caught[fault])
+
+
+def test_every_probe_has_caught_a_fault(caught: Caught) -> None:
+    """What never failed may be unable to."""
+    seen = {probe for probes in caught.values() for probe in probes}
+    assert {probe.id for probe in CATALOG} - seen == set(NOT_APPLICABLE)
+
+
+def test_a_change_without_effect_is_not_caught() -> None:
+    """The score would fall: the clean adapter, called by a fault's name, survives."""
+    results = anyio.run(audit_leaky, "", QUICK, HYBRID, BELOW)
+    assert caught_by("prefix", results) == ()
+    assert caught_by("always_empty", results) == ()
