@@ -51,6 +51,10 @@ def _count_all(_found: int, store: Store) -> int:
     return len(store.rows)
 
 
+def _untold(_found: int, _store: Store) -> None:
+    """Claimed, asked for, and not told."""
+
+
 def _count_folded(rows: Sequence[Row]) -> Mapping[str, int]:
     return Counter(str(row.owner).lower() for row in rows)
 
@@ -111,6 +115,7 @@ _BY_ID = (
     ("foreign_told_from_absent", "a foreign id is forbidden", ("P27",), {"read": _forbidden}),
 )
 _COUNTS = (
+    ("total_not_told", "a total that was asked for is missing", ("P39",), {"total": _untold}),
     ("total_of_all", "a total counts all tenants", ("P39",), {"total": _count_all}),
     (
         "names_counted_folded",

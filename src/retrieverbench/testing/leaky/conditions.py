@@ -172,6 +172,12 @@ _MATCHING = (
     ),
     ("like_wildcards", "% and _ stand for other signs", ("P13", "P16"), matching(_like)),
     ("token_overlap", "one shared word is enough", ("P17",), matching(_tokens)),
+    (
+        "hyphens_find_nothing",
+        "a name with a hyphen is cut, and so never found",
+        ("P17",),
+        matching(lambda asked, owner: "-" not in asked and asked == owner),
+    ),
     ("case_folding", "capitals do not count", ("P18",), folding(str.casefold)),
     ("upper_casing", "names are compared in capitals", ("P19",), folding(str.upper)),
     ("blanks_stripped", "blanks around a name do not count", ("P18",), folding(str.strip)),

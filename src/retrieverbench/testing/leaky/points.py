@@ -138,7 +138,7 @@ def answered(query: Query, _store: Store, find: Callable[[Query], Response]) -> 
     return find(query)
 
 
-def total(found: int, _store: Store) -> int:
+def total(found: int, _store: Store) -> int | None:
     """How many rows match, told to those who ask for it."""
     return found
 
@@ -188,7 +188,7 @@ class Points:
     pick: Callable[[Leg], list[Scored]] = pick
     wait: Callable[[Query, Store], Awaitable[Query]] = wait
     answered: Callable[[Query, Store, Callable[[Query], Response]], Response] = answered
-    total: Callable[[int, Store], int] = total
+    total: Callable[[int, Store], int | None] = total
     shaped: Callable[[Response, Query, Store], Response] = shaped
     read: Callable[[Sequence[Row], Condition], list[Row]] = read
     removed: Callable[[Sequence[Row], Condition], list[Row]] = removed
