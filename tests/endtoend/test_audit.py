@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from bench_support import Bench
 from retrieverbench.leaks import crowds
 
+TOKEN = re.compile(r"\bc[0-9a-f]{24}\b")
 MUTANT = Path(__file__).with_name("mutants") / "memory.py"
 
 
@@ -21,18 +24,40 @@ def test_a_clean_target_passes_every_probe(bench: Bench, monkeypatch: pytest.Mon
     assert all(probe["control"] for probe in probes if probe["outcome"] == "pass")
 
 
-def test_a_dropped_tenant_condition_is_exit_4(bench: Bench) -> None:
+def test_a_dropped_tenant_condition_is_exit_4_in_every_format(bench: Bench) -> None:
     suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"')
-    done = bench.process("leaks", suite, "--fast")
+    files = ("--junit", "out/junit.xml", "--sarif", "out/leaks.sarif")
+    done = bench.process("leaks", suite, "--fast", *files, env={"GITHUB_ACTIONS": "true"})
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4)" in done.stdout
-    caught = {
+    failed = [
         probe["probe"]
         for target in bench.artifact()["targets"]
         for probe in target["probes"]
         if probe["outcome"] == "fail"
-    }
-    assert {"P01", "P02", "P03"} <= caught
+    ]
+    assert {"P01", "P02", "P03"} <= set(failed)
+    junit = (bench.folder / "out/junit.xml").read_text(encoding="utf-8")
+    assert junit.count("<failure") == len(failed) + 1  # and the verdict
+    sarif = (bench.folder / "out/leaks.sarif").read_text(encoding="utf-8")
+    (run,) = json.loads(sarif)["runs"]
+    alerts = [alert for alert in run["results"] if alert["kind"] == "fail"]
+    assert sorted(alert["ruleId"] for alert in alerts) == sorted(failed)
+    place = alerts[0]["locations"][0]["physicalLocation"]
+    line = suite.read_text(encoding="utf-8").splitlines().index("[[targets]]") + 1
+    assert (place["artifactLocation"]["uri"], place["region"]) == ("test.toml", {"startLine": line})
+    assert f"\n::error file=test.toml,line={line}," in done.stdout
+    for text in (junit, sarif, done.stdout):
+        assert not TOKEN.search(text), "a canary's token left the run"
+
+
+def test_a_file_that_cannot_be_written_is_2_before_anything_is_asked(bench: Bench) -> None:
+    (bench.folder / "blocked").touch()
+    suite = bench.suite('adapter = "memory"')
+    done = bench.run("leaks", suite, "--sarif", "blocked/leaks.sarif")
+    assert done.returncode == 2
+    assert "--sarif blocked/leaks.sarif: cannot be written: Not a directory" in done.stderr
+    assert not (bench.folder / "results").exists()
 
 
 def test_an_unknown_probe_is_told_with_the_nearest(bench: Bench) -> None:

@@ -61,9 +61,13 @@ def test_example_passes_with_0(bench: Bench) -> None:
 
 def test_failed_rule_is_1(bench: Bench) -> None:
     rule = '[[rules]]\nkind = "minimum"\nmetric = "Precision@5"\nvalue = 0.99'
-    done = bench.run("run", bench.suite(MEMORY, more=rule))
+    options = ("--junit", "junit.xml", "--annotations", "azure")
+    done = bench.run("run", bench.suite(MEMORY, more=rule), *options)
     assert done.returncode == 1, done.stderr
     assert "minimum Precision@5 on memory/lexical/filter" in done.stdout
+    assert "\n##vso[task.logissue type=error;sourcepath=test.toml;linenumber=" in done.stdout
+    junit = (bench.folder / "junit.xml").read_text(encoding="utf-8")
+    assert junit.count("<failure") == 2, "the rule and the verdict"
 
 
 def test_wrong_input_is_2_and_touches_nothing(bench: Bench) -> None:

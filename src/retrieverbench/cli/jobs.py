@@ -5,15 +5,24 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieverbench.cli.output import is_terminal, reason, tell, unbroken
+from retrieverbench.cli.formats import (
+    Formats,
+    annotation_lines,
+    check_files,
+    fault_of_writing,
+    nearest,
+    wanted,
+    write_formats,
+)
+from retrieverbench.cli.output import is_terminal, tell, unbroken
 from retrieverbench.errors import InputError
+from retrieverbench.files import write_whole
 
 if TYPE_CHECKING:
     import anyio
@@ -41,14 +50,17 @@ class Chosen:
     compose: bool
     compose_file: Path
     plain: bool
+    junit: Path | None
+    annotations: str | None
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A checked suite, where its results go, and the servers to start for it."""
+    """A checked suite, where its results go, in which formats, and the servers to start for it."""
 
     prepared: Prepared
     folder: Path
+    formats: Formats
     services: Compose | None
 
 
@@ -94,10 +106,22 @@ _OPTIONS = (
         help="Their compose file.",
     ),
     click.option("--plain", is_flag=True, help="Plain lines instead of bars, also on a terminal."),
+    click.option(
+        "--junit",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Also write a test report (JUnit XML).",
+    ),
+    click.option(
+        "--annotations",
+        type=click.Choice(["github", "azure", "none"]),
+        help="Print what did not pass as annotations of a CI service; default: those of the one "
+        "that runs this (GITHUB_ACTIONS, TF_BUILD).",
+    ),
 )
 
 
-def make_ready(chosen: Chosen, *, no_timing: bool = False) -> Ready:
+def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = None) -> Ready:
     """Everything that can be found wrong before a backend is touched; InputError if any is."""
     from retrieverbench.job import prepare
     from retrieverbench.run import load_suite
@@ -105,9 +129,11 @@ def make_ready(chosen: Chosen, *, no_timing: bool = False) -> Ready:
     suite = _with_options(load_suite(chosen.suite_file), chosen.extra, no_timing=no_timing)
     folder = chosen.results or suite.resolve(suite.results)
     _check_writable(folder, suite.name)
+    formats = Formats(chosen.junit, sarif, wanted(chosen.annotations))
+    check_files(formats)
     services = _services(suite, chosen.compose_file) if chosen.compose else None
     prepared = prepare(suite, only=frozenset(chosen.only), required=frozenset(chosen.require))
-    return Ready(prepared, folder, services)
+    return Ready(prepared, folder, formats, services)
 
 
 def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
@@ -155,21 +181,12 @@ def _check_writable(folder: Path, suite: str) -> None:
 
     runs = folder / "runs" / suite
     try:
-        tempfile.TemporaryFile(dir=_nearest(runs)).close()
+        tempfile.TemporaryFile(dir=nearest(runs)).close()
     except OSError as error:
         raise InputError(
             f"{folder}: results cannot be written here: {error.strerror}; "
             "name another folder with --results"
         ) from None
-
-
-def _nearest(path: Path) -> Path:
-    """The path, or the nearest folder above it that is there; OSError if none can ever be."""
-    for part in (path, *path.parents):
-        with suppress(FileNotFoundError):
-            part.lstat()
-            return part
-    return Path()
 
 
 def _services(suite: Suite, file: Path) -> Compose:
@@ -215,7 +232,7 @@ def _measured(work: Work, progress: Progress) -> Artifact:
         raise RuntimeError(f"the run was ended from inside by {error!r}") from error
 
 
-def report(artifact: Artifact, folder: Path) -> int:
+def report(artifact: Artifact, ready: Ready) -> int:
     """Write and print what was judged; the exit code, which no fault of the output lowers."""
     assert artifact.verdict is not None
     exit_code = artifact.verdict.exit_code
@@ -223,32 +240,35 @@ def report(artifact: Artifact, folder: Path) -> int:
 
     from retrieverbench.report import print_report, run_path
 
-    path = run_path(artifact, folder)
+    path = run_path(artifact, ready.folder)
+    suite_file = ready.prepared.suite.path
     fault = _fault_of_keeping(artifact, path)
+    faults = [] if fault is None else [fault]
+    faults += write_formats(artifact, ready.formats, suite_file)
     width = None if is_terminal(sys.stdout) else PIPE_WIDTH
     with unbroken(sys.stdout):
         print_report(artifact, Console(width=width), None if fault else path)
+        for line in annotation_lines(artifact, ready.formats, suite_file):
+            click.echo(line)
         if sys.stdout is not None:
             sys.stdout.flush()
-    if fault is None:
+    if not faults:
         return exit_code
-    tell(f"error: {fault}")
+    for told in faults:
+        tell(f"error: {told}")
     if exit_code == 0:
-        tell(f"error: it passed, but nothing valid was kept: exit {NOTHING_KEPT}")
+        what = "nothing valid was kept" if fault else "a report is missing"
+        tell(f"error: it passed, but {what}: exit {NOTHING_KEPT}")
         return NOTHING_KEPT
     return exit_code
 
 
 def _fault_of_keeping(artifact: Artifact, path: Path) -> str | None:
     """Write the artifact and its rendering; why that could not be done."""
-    from retrieverbench.files import write_whole
     from retrieverbench.report import dump_artifact, render_markdown
 
-    try:
+    def write() -> None:
         write_whole(path, dump_artifact(artifact))
         write_whole(path.with_suffix(".md"), render_markdown(artifact).encode())
-    except InputError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 - a defect of ours does not unsay the verdict
-        return f"{path}: cannot be written: {type(error).__name__}: {reason(error)}"
-    return None
+
+    return fault_of_writing(path, write)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 @suite_options
 @click.option("--fast", is_flag=True, help="Critical probes only.")
 @click.option("--probe", "wanted", multiple=True, metavar="P01", help="Only this (repeatable).")
-def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
+@click.option(
+    "--sarif",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write what was found as security alerts (SARIF 2.1.0).",
+)
+def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...], sarif: Path | None) -> int:
     """Audit the targets of a suite for cross-tenant leaks.
 
     Every probe of the catalog, in every mode, on chunks that the audit makes itself; through
@@ -35,7 +42,7 @@ def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
     from retrieverbench.leaks import CATALOG
 
     probes = _chosen(CATALOG, wanted, fast=fast)
-    ready = make_ready(chosen)
+    ready = make_ready(chosen, sarif=sarif)
     suite = ready.prepared.suite
     _check_accepted(suite, {probe.id for probe in CATALOG})
 
@@ -58,7 +65,7 @@ def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...]) -> int:
         inconclusive=suite.leaks.inconclusive,
         accepted=suite.leaks.accept_inconclusive,
     )
-    return report(replace(artifact, verdict=verdict), ready.folder)
+    return report(replace(artifact, verdict=verdict), ready)
 
 
 def _check_accepted(suite: Suite, known: Collection[str]) -> None:

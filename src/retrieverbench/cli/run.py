@@ -47,7 +47,7 @@ def run(chosen: Chosen, *, no_timing: bool) -> int:
         refusals=refusals,
     )
     file = _seen_from(ready.folder, suite.path)
-    return report(replace(artifact, verdict=verdict, suite_file=file), ready.folder)
+    return report(replace(artifact, verdict=verdict, suite_file=file), ready)
 
 
 def _seen_from(folder: Path, file: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from retrieverbench.gate.judge import (
@@ -12,6 +13,7 @@ from retrieverbench.gate.judge import (
     LEAK,
     NOTHING,
     PASSED,
+    TOLD_ONLY,
     Reason,
     settled,
 )
@@ -33,7 +35,7 @@ def judge_audit(
     """
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     stop = NOTHING if inconclusive == "stop" else PASSED
-    return settled(
+    verdict = settled(
         [
             *(reason for result in artifact.targets for reason in _unprobed(result)),
             *(
@@ -46,6 +48,11 @@ def judge_audit(
         ],
         (),
     )
+    every = dict.fromkeys(
+        (probe.probe for result in artifact.targets for probe in result.probes), TOLD_ONLY
+    )
+    tolerated = every if inconclusive == "warn" else {}
+    return replace(verdict, excused={**tolerated, **(accepted or {})})
 
 
 def _unprobed(result: TargetResult) -> Iterator[Reason]:

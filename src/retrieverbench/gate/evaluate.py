@@ -254,4 +254,5 @@ def _result(
         limit=limit,
         baseline=baseline,
         n=observed.n if observed else None,
+        line=rule.line,
     )

@@ -25,6 +25,7 @@ from retrieverbench.model import (
 
 PASSED, FAILED, REFUSED, BACKEND, LEAK, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 _ORDER = (LEAK, INTERRUPTED, REFUSED, BACKEND, FAILED, NOTHING, PASSED)
+TOLD_ONLY = 'the suite says [leaks] inconclusive = "warn"'
 Reason = tuple[int, Word, str]
 """Exit code, word, text."""
 
@@ -54,7 +55,8 @@ def judge(
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
     ]
-    return settled(found, results)
+    excused = {"leaks": TOLD_ONLY} if inconclusive_leaks == "warn" else {}
+    return replace(settled(found, results), excused=excused)
 
 
 def settled(found: list[Reason], results: Sequence[RuleResult]) -> Verdict:

@@ -81,6 +81,7 @@ def bare_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResu
         fidelity=place.fidelity if place else None,
         required=state.entry.name in prepared.required,
         depth=prepared.suite.depth,
+        line=state.line,
         backend=_backend_record(place, state.after) if place else None,
     )
     failure = state.failure or state.unmeasured.get(mode)

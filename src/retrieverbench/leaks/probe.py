@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import without_tokens
 from retrieverbench.model import (
     MODES,
     SEVERITIES,
@@ -61,11 +62,11 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         outcome=_outcome(scene),
         leak_class="leak" if found else probe.leak_class,
         severity="critical" if found else _severity(probe, scene),
-        reason=_reason(scene),
+        reason=without_tokens(_reason(scene)),
         control="; ".join(scene.controls),
         trials=scene.trials,
         requests=None if scene.log is None else scene.sent,
-        findings=tuple(scene.findings),
+        findings=tuple(replace(each, uid=without_tokens(each.uid)) for each in scene.findings),
         facts=dict(scene.facts),
         risks=tuple(scene.risks),
         seconds=seconds,

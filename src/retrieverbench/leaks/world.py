@@ -7,6 +7,7 @@ one `group` share text and vector in every tenant, so that a missing condition m
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ TENANTS = ("acme", "globex", "initech", "umbrella")
 DIMENSION = 32
 TWINS = 3
 OWN = 12
+TOKEN_BYTES = 12
+_TOKEN = re.compile(rf"c[0-9a-f]{{{2 * TOKEN_BYTES}}}")
 SHELVES, LEVELS = 3, 4
 """How many different values the metadata `shelf` and `level` of own chunks have."""
 COMMON = ("policy", "leave", "refund", "limit", "incident", "contract", "security", "travel")
@@ -73,7 +76,7 @@ def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World
     tokens: dict[TenantId, str] = {}
     canaries: dict[TenantId, Chunk] = {}
     for number, tenant in enumerate(names):
-        tokens[tenant] = f"c{secrets.token_hex(12)}"
+        tokens[tenant] = f"c{secrets.token_hex(TOKEN_BYTES)}"
         canaries[tenant] = Chunk(
             id="canary",
             tenant=tenant,
@@ -102,6 +105,11 @@ def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World
             canaries[tenant],
         ]
     return World(chunks, tokens, canaries)
+
+
+def without_tokens(text: str) -> str:
+    """A text that a backend may have given, with no token of this or another run in it."""
+    return _TOKEN.sub("[canary]", text)
 
 
 def only_word(number: int) -> str:

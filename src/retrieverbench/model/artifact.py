@@ -54,7 +54,8 @@ class TargetResult:
     when a backend that should have answered did not. `late_failure` is what failed after
     the quality and timed passes, whose numbers stand. `plan` is the backend's own plan of
     one filtered query, None where it tells none. `probes` are those of the leak audit,
-    `bounds` how strong their result is in each arm.
+    `bounds` how strong their result is in each arm. `line` is its entry's line in the suite,
+    0 where that is not known.
     """
 
     target: Target
@@ -77,6 +78,7 @@ class TargetResult:
     bounds: tuple[LeakBound, ...] = ()
     late_failure: str | None = None
     notes: tuple[str, ...] = ()
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)

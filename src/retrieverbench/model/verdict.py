@@ -34,7 +34,8 @@ class Rule:
 class RuleResult:
     """One rule on one target. `limit` is the number `observed` was compared with.
 
-    `implied` rules stand in no suite; they are always evaluated.
+    `implied` rules stand in no suite; they are always evaluated. `line` is the rule's line in
+    the suite, 0 for those.
     """
 
     rule: str
@@ -49,6 +50,7 @@ class RuleResult:
     baseline: float | None = None
     n: int | None = None
     implied: bool = False
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Verdict:
     """One word, one exit code (0 to 5, or 130) and every reason, the winner first.
 
     `kinds` are all words that occurred beside `pass`, each once; each reason begins with
-    its own.
+    its own. `excused` says why something needs no conclusion: by the id of a probe, or under
+    `leaks` for the leak columns of a run.
     """
 
     word: Word
@@ -64,3 +67,4 @@ class Verdict:
     reasons: tuple[str, ...]
     rules: tuple[RuleResult, ...]
     kinds: tuple[Word, ...] = ()
+    excused: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,78 @@
+"""Files for other programs: refused before a run, named as a repository names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from retrieverbench.cli.formats import Formats, check_files, shown_path, wanted, write_formats
+from retrieverbench.errors import InputError
+from retrieverbench.model import Artifact
+
+
+@pytest.mark.parametrize(
+    ("environment", "named", "service"),
+    [
+        ({}, None, "none"),
+        ({"GITHUB_ACTIONS": "true"}, None, "github"),
+        ({"TF_BUILD": "True"}, None, "azure"),
+        ({"GITHUB_ACTIONS": "false"}, None, "none"),
+        ({"GITHUB_ACTIONS": "true"}, "none", "none"),
+        ({}, "azure", "azure"),
+    ],
+)
+def test_the_service_is_the_one_named_or_the_one_that_runs_us(
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    named: str | None,
+    service: str,
+) -> None:
+    for variable in ("GITHUB_ACTIONS", "TF_BUILD"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert wanted(named) == service
+
+
+def test_files_that_cannot_be_written_are_all_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError) as raised:
+        check_files(Formats(tmp_path / "file" / "j.xml", tmp_path))
+    assert [fault.partition(": ")[2] for fault in raised.value.faults] == [
+        "cannot be written: Not a directory; name another file",
+        "cannot be written: it is a folder; name another file",
+    ]
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--junit and --sarif name one file"):
+        check_files(Formats(tmp_path / "x", tmp_path / "a" / ".." / "x"))
+
+
+def test_checking_makes_nothing(tmp_path: Path) -> None:
+    check_files(Formats(tmp_path / "new" / "j.xml", tmp_path / "s.sarif"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_any_more_is_a_fault(
+    tmp_path: Path, make_artifact: Callable[..., Artifact]
+) -> None:
+    (tmp_path / "j.xml").mkdir()
+    formats = Formats(tmp_path / "j.xml", tmp_path / "new" / "s.sarif")
+    (fault,) = write_formats(make_artifact(), formats, tmp_path / "suite.toml")
+    assert "j.xml: cannot be written: Is a directory" in fault
+    assert (tmp_path / "new" / "s.sarif").stat().st_size
+
+
+def test_a_suite_is_seen_from_the_root_of_its_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = tmp_path / "repository" / "bench" / "suite.toml"
+    suite.parent.mkdir(parents=True)
+    monkeypatch.chdir(suite.parent)
+    assert shown_path(Path("suite.toml")) == "suite.toml"
+    (tmp_path / "repository" / ".git").touch()
+    assert shown_path(Path("suite.toml")) == "bench/suite.toml"
+    assert shown_path(tmp_path / "elsewhere.toml") == "elsewhere.toml"
