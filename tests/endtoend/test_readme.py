@@ -56,7 +56,7 @@ def test_shell_blocks_run_in_their_order(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         executed += 1
-    assert executed == 7
+    assert executed == 8
 
 
 def test_leaking_variant_of_the_readmes_retriever_is_exit_4(bench: Bench) -> None:
