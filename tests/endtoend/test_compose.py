@@ -96,7 +96,7 @@ async def test_a_service_takes_the_place_of_an_engine_and_is_stopped(
         docker = Docker(tmp_path / "bin", {"qdrant": service(started)})
         suite = bench.suite('adapter = "qdrant"\nengine = "embedded"\nmodes = ["dense"]')
         arguments = ("run", suite, "--compose", "--compose-file", compose_file(bench))
-        done = await anyio.to_thread.run_sync(lambda: bench.run(*arguments, env=docker.env))
+        done = await anyio.to_thread.run_sync(lambda: bench.process(*arguments, env=docker.env))
     assert done.returncode == 0, done.stdout + done.stderr
     assert docker.asked() == ["config", "ps", "up", "images", "image inspect", "stop"]
     (target,) = bench.artifact()["targets"]
