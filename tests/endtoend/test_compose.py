@@ -188,6 +188,27 @@ def test_nothing_to_start_is_said_before_anything_starts(
     assert words in done.stderr
 
 
+def test_a_password_in_an_address_is_shown_nowhere(bench: Bench, tmp_path: Path) -> None:
+    labels = {"retrieverbench.endpoint": "http://user:s3cr3tPW@127.0.0.1:1"}
+    docker = Docker(tmp_path / "bin", {"qdrant": {**service(), "labels": labels}})
+    suite = bench.suite('adapter = "qdrant"\nmodes = ["dense"]')
+    file = compose_file(bench)
+    done = bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
+    written = [path.read_text() for path in bench.folder.glob("results/runs/*/*")]
+    assert written
+    assert not any("s3cr3tPW" in text for text in [*written, done.stdout, done.stderr])
+
+
+@pytest.mark.parametrize("told", ["null", "[]", '{"services": null}', '{"services": {"a": 1}}'])
+def test_what_tells_no_services_is_the_files_fault(bench: Bench, tmp_path: Path, told: str) -> None:
+    docker = Docker(tmp_path / "bin", {}, config={"out": told})
+    suite = bench.suite('adapter = "qdrant"\nmodes = ["dense"]')
+    file = compose_file(bench)
+    done = bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
+    assert done.returncode == 2, done.stderr
+    assert "tells no services" in done.stderr
+
+
 def test_without_docker_it_says_what_to_do(bench: Bench) -> None:
     suite = bench.suite('adapter = "qdrant"')
     file = compose_file(bench)

@@ -319,3 +319,42 @@ def test_version_and_help_are_quick_to_ask() -> None:
     assert imported & {"click"}
     heavy = {"numpy", "pydantic", "rich", "anyio", "psycopg", "qdrant_client", "elasticsearch"}
     assert imported & heavy == set()
+
+
+def test_a_question_asked_many_times_is_one_trial(bench: Bench) -> None:
+    """A bound that rests on copies of one question would be a lie."""
+    case = json.loads((bench.folder / "golden.v1.jsonl").read_text().splitlines()[0])
+    copies = "\n".join(json.dumps({**case, "id": f"copy-{n}"}) for n in range(30))
+    (bench.folder / "copies.jsonl").write_text(copies + "\n")
+    suite = bench.suite('adapter = "memory"\nmodes = ["lexical"]')
+    suite.write_text(suite.read_text().replace("golden.v1.jsonl", "copies.jsonl"))
+    done = bench.run("run", suite)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    assert target["leaks"]["trials"] == 1 + target["leaks"]["canaries_asked"]
+    assert target["timings"]["distinct_queries"] == 1
+
+
+JOINED = """
+from retrieverbench_adapters.memory import Memory
+
+
+class Joined(Memory):
+    \"\"\"The asker's own uids, with texts that were looked up without the tenant.\"\"\"
+
+    async def put(self, chunks):
+        self.texts = {**getattr(self, "texts", {}), **{c.id: c.text for c in chunks}}
+        await super().put(chunks)
+
+    async def search(self, query):
+        answer = await super().search(query)
+        for hit in answer.hits:
+            hit.text = self.texts[hit.uid.partition("/")[2]]
+        return answer
+"""
+
+
+def test_anothers_text_under_ones_own_id_is_a_leak(bench: Bench) -> None:
+    (bench.folder / "joined.py").write_text(JOINED)
+    done = bench.run("run", bench.suite('adapter = "joined.py:Joined"\nmodes = ["lexical"]'))
+    assert done.returncode == 4, done.stdout + done.stderr

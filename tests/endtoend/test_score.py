@@ -153,3 +153,11 @@ def test_namesakes_of_the_houses_ndcg_are_told(bench: Bench, convention: str, no
     assert done.returncode == 0, done.stderr
     assert note in done.stderr
     assert len(done.stdout.splitlines()) == len(set(done.stdout.splitlines()))
+
+
+def test_a_grade_of_which_no_gain_can_be_computed_is_refused(bench: Bench) -> None:
+    (bench.folder / "run.txt").write_text("1 Q0 a 1 2.0 x\n")
+    (bench.folder / "qrels.txt").write_text("1 0 a 1100\n")
+    done = bench.run("score", "run.txt", "qrels.txt")
+    assert done.returncode == 2
+    assert "qrels.txt:1: grade: '1100' is not between -100 and 100" in done.stderr

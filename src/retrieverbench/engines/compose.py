@@ -105,7 +105,10 @@ def read_compose(path: Path) -> Compose:
         found = json.loads(_printed(done, arguments))
     except Unavailable as error:
         raise InputError(f"{path}: {error}; correct the file, or install docker compose") from None
-    return Compose(path, found["services"])
+    services = found.get("services") if isinstance(found, dict) else None
+    if not isinstance(services, dict) or not all(isinstance(s, dict) for s in services.values()):
+        raise InputError(f"{path}: 'docker compose config' tells no services; add some")
+    return Compose(path, services)
 
 
 async def _image_digests(image: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from retrieverbench.model import CaseKind, Chunk
 
-_TOKEN = re.compile(r"\S*\d\S*")
+_DIGIT = re.compile(r"\d")
 _EDGES = ".,;:!?\"'()[]{}<>«»„“”\u2018\u2019"
 
 
@@ -23,7 +23,7 @@ def derive_kind(query: str, relevant: Sequence[Chunk], *, unanswerable: bool) ->
     if len({document_of(chunk) for chunk in relevant}) > 1:
         return "multi_chunk"
     texts = [chunk.searchable_text for chunk in relevant]
-    tokens = (token.strip(_EDGES) for token in _TOKEN.findall(query))
+    tokens = (token.strip(_EDGES) for token in query.split() if _DIGIT.search(token))
     if any(_holds(text, token) for token in tokens for text in texts):
         return "identifier"
     return "fact"

@@ -26,6 +26,7 @@ _BOM = b"\xef\xbb\xbf"
 _LFS = b"version https://git-lfs.github.com/spec/"
 _HEADERS = {b"query-id", b"query_id", b"queryid", b"qid", b"query"}
 _RUN_SHAPE = "a run has six columns: query Q0 document rank score tag"
+HIGHEST_GRADE = 100
 _QRELS_SHAPE = "judgements have the columns query, document, grade, or query 0 document grade"
 
 
@@ -243,6 +244,15 @@ def _judgement(fields: list[bytes], number: int, faults: Faults) -> _Row | None:
         if len(fields) == 4 and _is_number(grade) and fields[2].isdigit():
             remedy = "the last column is no grade; if column 3 is, keep the first three columns"
         faults.error("G18", f"grade: {shown} is not a whole number; {remedy}", number)
+        return None
+    if len(grade) > len(str(HIGHEST_GRADE)) + 1 or abs(int(grade)) > HIGHEST_GRADE:
+        shown = quote(grade.decode())
+        faults.error(
+            "G19",
+            f"grade: {shown} is not between -{HIGHEST_GRADE} and {HIGHEST_GRADE}, and a gain of "
+            "2^grade has no number then; map the grades to a short scale",
+            number,
+        )
         return None
     try:
         second = fields[1].decode() if len(fields) == 4 else ""

@@ -168,6 +168,13 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
         tenants=len(prepared.chunks_per_tenant),
+        distinct=len(
+            {
+                (case.query, case.tenant)
+                for case, result in zip(prepared.cases, run.results, strict=False)
+                if result.status == "ok"
+            }
+        ),
         stopped=state.probes_stopped,
         read_only=state.loaded is not None and not is_loaded(state.entry, state.loaded),
     )

@@ -14,6 +14,7 @@ from retrieverbench.leaks import (
     make_canaries,
     make_ledger,
     probe_canaries,
+    text_owners,
 )
 from retrieverbench.model import TenantId
 from retrieverbench.run import Place, build_queries, is_loaded, open_place
@@ -41,6 +42,7 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     chunks = [canary.chunk for canary in canaries]
     await place.add(chunks, private=[canary.token for canary in canaries])
     ledger = {**job.ledger, **make_ledger(chunks)}
+    texts = text_owners(job.chunks)
     for mode, run in state.runs.items():
         advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries), "canaries")
         state.canaries[mode] = CanaryResult()
@@ -53,6 +55,7 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
             k=suite.depth,
             timeout=suite.timeout,
             into=state.canaries[mode],
+            texts=texts,
             on_done=counting(advance),
         )
 

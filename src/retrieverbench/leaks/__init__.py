@@ -2,7 +2,13 @@
 
 from retrieverbench.leaks.audit import AuditPlan, audit_target
 from retrieverbench.leaks.bound import bounds_of
-from retrieverbench.leaks.canary import Canary, CanaryResult, make_canaries, probe_canaries
+from retrieverbench.leaks.canary import (
+    Canary,
+    CanaryResult,
+    make_canaries,
+    probe_canaries,
+    text_owners,
+)
 from retrieverbench.leaks.catalog import CATALOG
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, TimedCounts, leak_columns
 from retrieverbench.leaks.control import (
@@ -49,4 +55,5 @@ __all__ = [
     "make_ledger",
     "make_world",
     "probe_canaries",
+    "text_owners",
 ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import secrets
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import SystemRandom
 
@@ -23,6 +23,11 @@ from retrieverbench.leaks.scan import plain_words, read_attribute, readable, str
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 
+TextOwners = Mapping[str, frozenset[TenantId]]
+"""Who owns each text of a corpus."""
+
+TELLING = 20
+"""Characters from which a text that is repeated whole is somebody's chunk."""
 ASKERS_PER_CANARY = 5
 """How many other tenants ask for each canary; every tenant owns one and asks for some."""
 
@@ -73,7 +78,8 @@ class _Probe:
 
 def make_canaries(tenants: Sequence[TenantId], dimension: int) -> list[Canary]:
     """One canary per tenant: 96 random bits as one lower-case word, a random unit vector."""
-    return [_make_canary(tenant, dimension) for tenant in tenants]
+    name = f"canary/{secrets.token_hex(4)}"
+    return [_make_canary(tenant, name, dimension) for tenant in tenants]
 
 
 async def probe_canaries(
@@ -86,9 +92,12 @@ async def probe_canaries(
     k: int,
     timeout: float,
     into: CanaryResult,
+    texts: TextOwners | None = None,
     on_done: Callable[[], None] = lambda: None,
 ) -> None:
     """Ask for every canary as its owner and as other tenants; `ledger` includes them.
+
+    `texts` says who owns each text of the corpus, to be looked for in the answers.
 
     What is seen goes `into` a result of the caller's at once, so that an interrupt loses
     no finding. A search that fails is counted and proves nothing either way, but what its
@@ -106,19 +115,19 @@ async def probe_canaries(
                 vector=None if mode == "lexical" or vector is None else vector[:],
                 want=frozenset({"text"}),
             )
-            await _ask(
-                adapter, _Probe(canary, asker, query), canaries, ledger, target, timeout, into
-            )
+            probe = _Probe(canary, asker, query)
+            await _ask(adapter, probe, canaries, ledger, texts or {}, target, timeout, into)
         on_done()
 
 
-def _make_canary(tenant: TenantId, dimension: int) -> Canary:
+def _make_canary(tenant: TenantId, name: str, dimension: int) -> Canary:
+    """One id for all tenants: what is looked up by it, without the tenant, shows itself."""
     token = "c" + secrets.token_hex(12)
     random = SystemRandom()
     numbers = [random.gauss(0.0, 1.0) for _ in range(dimension)]
     length = math.sqrt(math.fsum(x * x for x in numbers)) or 1.0
     chunk = Chunk(
-        id=f"canary/{secrets.token_hex(4)}",
+        id=name,
         tenant=tenant,
         text=f"Private note {token}, kept for this organisation alone.",
         vector=array("f", (x / length for x in numbers)) if dimension else None,
@@ -137,6 +146,7 @@ async def _ask(
     probe: _Probe,
     canaries: Sequence[Canary],
     ledger: Ledger,
+    texts: TextOwners,
     target: str,
     timeout: float,
     into: CanaryResult,
@@ -167,7 +177,10 @@ async def _ask(
     into.findings += found
     into.findings += [
         LeakFinding(target, case_id, probe.asker.value, uid, rank, owner.value, "canary")
-        for rank, uid, owner in _tokens_seen(answer, told, probe, canaries)
+        for rank, uid, owner in [
+            *_tokens_seen(answer, told, probe, canaries),
+            *_texts_seen(answer, probe, texts),
+        ]
         if rank not in known
     ]
 
@@ -199,6 +212,32 @@ def _tokens_seen(
         ]
         if canary is not probe.canary and canary.token in outside:
             seen.append((0, canary.chunk.uid, owner))
+    return seen
+
+
+def text_owners(chunks: Iterable[Chunk]) -> dict[str, frozenset[TenantId]]:
+    """Who owns each text, with and without its title; short ones may be anybody's words."""
+    owners: dict[str, frozenset[TenantId]] = {}
+    for chunk in chunks:
+        for text in {chunk.text, chunk.searchable_text}:
+            if len(text) < TELLING:
+                continue
+            owners[text] = owners.get(text, frozenset()) | {chunk.tenant}
+    return owners
+
+
+def _texts_seen(
+    answer: object, probe: _Probe, texts: TextOwners
+) -> list[tuple[int, str, TenantId]]:
+    """Rank, uid and owner of every whole text in the answer that is not the asker's own."""
+    hits = _hits_of(answer)
+    seen = []
+    for rank, part in enumerate([answer, *hits]):
+        uid = read_attribute(part, "uid") if rank else ""
+        for text in strings_in(part, leave_out=None if rank else read_attribute(answer, "hits")):
+            owners = texts.get(text, frozenset())
+            if owners and probe.asker not in owners:
+                seen.append((rank, uid if isinstance(uid, str) else "", min(owners)))
     return seen
 
 

@@ -31,11 +31,13 @@ def leak_columns(
     canaries: CanaryResult | None,
     control: ControlResult | None,
     tenants: int,
+    distinct: int,
     stopped: str | None = None,
     read_only: bool = False,
 ) -> LeakCheck:
     """Put together what the passes saw. `found` holds the quality and timed findings.
 
+    `distinct` counts the different questions, each with its tenant, that were answered.
     `stopped` says why the probes did not run to their end; `read_only` targets are asked
     none, for nothing can be written to them.
 
@@ -51,7 +53,7 @@ def leak_columns(
     reason = None if findings else stopped or _unproven(run, canaries, control, read_only=read_only)
     if tenants < 2 and not findings:
         reason = "the corpus has one tenant: there is nobody to leak to"
-    trials = len(answered) + (canaries.answered if canaries else 0)
+    trials = distinct + (canaries.answered if canaries else 0)
     unknown = sum(finding.owner is None for finding in of_target)
     asked = {(f.seen_in, f.case_id, f.tenant) for f in of_target if f.seen_in != "timed"}
     is_clean = not findings and reason is None

@@ -259,7 +259,10 @@ def _result(
             concurrency=plan.concurrency,
             timeout_ms=plan.timeout * 1e3,
             warmup=measured.warmup_requests,
-            distinct=min(len(subject.queries), plan.requests * plan.rounds),
+            distinct=min(
+                len({(query.text, query.tenant) for query in subject.queries}),
+                plan.requests * plan.rounds,
+            ),
             plan_hash=plan_hash(len(subject.queries), plan),
             server_ms=[value for block in measured.blocks for value in block.server_ms],
             agreement=_agreement(subject, measured, judged, plan, uids),

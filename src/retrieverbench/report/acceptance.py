@@ -12,6 +12,8 @@ from retrieverbench.run.suite_checks import is_name
 _AGAIN = "the artifact was altered, run the suite again"
 ROUNDING = 1e-9
 """By so much a sum of fractions may exceed the 1 that it is."""
+_NOTHING = 5
+"""The exit code of a run whose clean result is not proven, or that measured nothing."""
 LISTED = 10
 """Case ids that a line names before it only counts."""
 
@@ -106,9 +108,15 @@ def _of_verdict(artifact: Artifact, because: str) -> Iterator[str]:
         yield "the run was never judged; run the suite again"
         return
     failed = [rule for rule in verdict.rules if rule.word == "fail"]
-    if (failed or verdict.word == "fail") and not because.strip():
-        first = f"{failed[0].rule} on {failed[0].target}" if failed else verdict.reasons[0]
+    if because.strip():
+        return
+    first = next(iter(verdict.reasons), "no reason given")
+    if failed:
+        yield f"it fails ({failed[0].rule} on {failed[0].target}); say why with --because"
+    elif verdict.word == "fail":
         yield f"it fails ({first}); say why with --because"
+    elif verdict.exit_code == _NOTHING:
+        yield f"it ended in exit {_NOTHING} ({first}); say why with --because"
 
 
 def changes(

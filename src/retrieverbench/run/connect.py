@@ -184,9 +184,8 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
     if name:
         started = await engines.start(name, entry.engine_options)
         details = {"version": started.version, **started.details}
-        return Connection(
-            started.endpoint, {**secrets, **started.secrets}, started.fidelity, details
-        )
+        plain, found = _split(started.endpoint, name)
+        return Connection(plain, {**found, **secrets, **started.secrets}, started.fidelity, details)
     endpoint = entry.endpoint
     if entry.endpoint_env:
         endpoint = environ.get(entry.endpoint_env, "")
@@ -195,11 +194,16 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
                 f"environment variable {entry.endpoint_env} is not set; "
                 f"export {entry.endpoint_env}=<address of the server>"
             )
-    try:
-        plain, found = split_credentials(endpoint)
-    except ValueError as error:
-        raise Unavailable(f"{entry.endpoint_env or 'endpoint'}: {error}") from None
+    plain, found = _split(endpoint, entry.endpoint_env or "endpoint")
     return Connection(plain, {**found, **secrets}, None)
+
+
+def _split(endpoint: str, source: str) -> tuple[str, dict[str, Secret]]:
+    """The address without its credentials, wherever it comes from."""
+    try:
+        return split_credentials(endpoint)
+    except ValueError as error:
+        raise Unavailable(f"{source}: {error}") from None
 
 
 def _secret(name: str, variable: str, environ: Mapping[str, str]) -> Secret:

@@ -38,3 +38,7 @@ def test_document_of_an_id(chunk_id: str, document: str) -> None:
 )
 def test_an_identifier_is_held_verbatim_and_whole(query: str, text: str, kind: str) -> None:
     assert derive_kind(query, [chunk("a", text)], unanswerable=False) == kind
+
+
+def test_one_long_word_is_read_at_once() -> None:
+    assert derive_kind("a" * 200_000, (), unanswerable=False) == "fact"

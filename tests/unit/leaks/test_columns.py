@@ -42,6 +42,7 @@ def columns(
         canaries=canaries,
         control=control,
         tenants=tenants,
+        distinct=sum(result.status == "ok" for result in run.results),
         stopped=stopped,
     )
 
@@ -85,7 +86,14 @@ def test_refused_answers_were_checked_too() -> None:
 
 def test_a_read_only_target_is_not_told_of_settings() -> None:
     check = leak_columns(
-        RUN, (), timed=TimedCounts(), canaries=None, control=None, tenants=2, read_only=True
+        RUN,
+        (),
+        timed=TimedCounts(),
+        canaries=None,
+        control=None,
+        tenants=2,
+        distinct=2,
+        read_only=True,
     )
     assert check.reason == "no canaries were put: nothing can be written to this target"
 
