@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import anyio
 
+from apart_support import apart, run_apart
 from retrieverbench.cli.main import _exit_code
 from retrieverbench.cli.output import close_streams, open_streams
 from retrieverbench.gate import judge
@@ -44,7 +45,7 @@ def measure(suite_file: Path) -> Artifact:
     async def main() -> Artifact:
         return await run_suite(prepare(suite), {}, Quiet(), anyio.Event())
 
-    artifact = anyio.run(main)
+    artifact = run_apart(main)
     verdict = judge(artifact, suite.gate_rules(), {}, inconclusive_leaks=suite.leaks.inconclusive)
     return replace(artifact, verdict=verdict)
 
@@ -74,7 +75,7 @@ class Bench:
             chdir(self.folder),
         ):
             open_streams()
-            code = _exit_code()
+            code = apart(_exit_code)
             close_streams()
         texts = (stream.buffer.getvalue().decode() for stream in (out, err))
         return Done(words, code, *texts)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-import anyio
 import pytest
 
+from apart_support import run_apart
 from retrieverbench.leaks import CATALOG, crowds
 from retrieverbench.leaks.probe import BELOW
 from retrieverbench.model import Mode
@@ -48,13 +48,13 @@ def caught(small_crowds: None) -> Caught:
 def probed(fault: str) -> tuple[str, ...]:
     named = [probe for probe in CATALOG if probe.id in FAULTS[fault].probes]
     others = [probe for probe in QUICK if probe not in named]
-    results = anyio.run(audit_leaky, fault, named)
-    results += anyio.run(audit_leaky, fault, others, HYBRID, BELOW)
+    results = run_apart(audit_leaky, fault, named)
+    results += run_apart(audit_leaky, fault, others, HYBRID, BELOW)
     return caught_by(fault, results)
 
 
 def test_the_clean_adapter_passes_every_probe_in_every_mode() -> None:
-    results = anyio.run(audit_leaky)
+    results = run_apart(audit_leaky)
     assert {result.probe for result in results} == {probe.id for probe in CATALOG}
     left_out = {r.probe: r.reason for r in results if r.outcome == "not applicable"}
     assert left_out == NOT_APPLICABLE
@@ -102,6 +102,6 @@ def test_every_probe_has_caught_a_fault(caught: Caught) -> None:
 
 def test_a_change_without_effect_is_not_caught() -> None:
     """The score would fall: the clean adapter, called by a fault's name, survives."""
-    results = anyio.run(audit_leaky, "", QUICK, HYBRID, BELOW)
+    results = run_apart(audit_leaky, "", QUICK, HYBRID, BELOW)
     assert caught_by("prefix", results) == ()
     assert caught_by("always_empty", results) == ()

@@ -85,7 +85,8 @@ async def test_every_option_sent_is_read_back(server: Started) -> None:
         },
     }  # fmt: skip
     assert options["place"].keys() == Options().place.__dataclass_fields__.keys()
-    assert options["search"].keys() == Options().search.__dataclass_fields__.keys()
+    forced = {"force_index"}  # the server knows it as enable_seqscan and enable_sort
+    assert options["search"].keys() | forced == Options().search.__dataclass_fields__.keys()
     chunks = make_chunks(ACME, 10)
     async with loaded(server, chunks, options=options, concurrency=3) as adapter:
         before = await adapter.describe()

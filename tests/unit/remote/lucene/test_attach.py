@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import anyio
 import pytest
 
+from apart_support import run_apart
 from retrieverbench.adapter import Attached, Settings
 from retrieverbench.errors import AdapterError, InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import MODES, Chunk, Query, TenantId
@@ -56,7 +56,7 @@ def bound(
 
     text = TextIndex("english", 1.2, 0.75, attached=attached_fields(given.attached))
     indices = Indices("x", send, given.attached.name, "filter", text, {}, 1, attached=True)
-    anyio.run(_bind, indices, given, by_script)
+    run_apart(_bind, indices, given, by_script)
     return indices
 
 
@@ -161,9 +161,9 @@ def test_nothing_is_written() -> None:
         lambda: move(indices, "a/1", a, a),
     ):
         with pytest.raises(Unsupported, match="'docs' is the user's own and is not written to"):
-            anyio.run(change)
-    anyio.run(indices.open)
-    anyio.run(indices.remove)
+            run_apart(change)
+    run_apart(indices.open)
+    run_apart(indices.remove)
 
 
 def test_requests_name_the_users_fields() -> None:
