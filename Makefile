@@ -25,7 +25,7 @@ fix: .venv-test/installed
 	.venv-test/bin/ruff check --fix -q .
 
 lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/python -m pytest -q tests/contract tests/unit/adapters tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
+	.venv-lowest/bin/python -m pytest -q tests/contract/test_contract.py tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
 
 # Made anew when its lock file changes or the last attempt was interrupted; kept otherwise.
 .PRECIOUS: .venv-%/packages
