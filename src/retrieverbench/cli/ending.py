@@ -36,7 +36,7 @@ class Ending:
         threading.Thread(target=self._after, name="last resort", daemon=True).start()
 
     def _after(self) -> None:
-        time.sleep(LAST_SECONDS)
+        time.sleep(LAST_SECONDS)  # in a thread of its own: no loop runs any more
         main = threading.main_thread()
         names = [t.name for t in threading.enumerate() if not t.daemon and t is not main]
         if names and sys.stderr is not None:

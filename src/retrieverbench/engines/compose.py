@@ -34,6 +34,7 @@ from retrieverbench.model import Fidelity
 
 LABEL = "retrieverbench."
 HEALTH_SECONDS = 300
+_FIDELITIES: tuple[Fidelity, ...] = get_args(Fidelity)
 _LIMITS = ("cpus", "cpuset", "mem_limit", "shm_size")
 
 
@@ -185,10 +186,10 @@ def _endpoint(path: Path, name: str, label: str, told: Mapping[str, Any]) -> str
 
 def _fidelity(path: Path, name: str, labels: Mapping[str, str]) -> Fidelity:
     word = labels.get("fidelity", "server")
-    for known in get_args(Fidelity):
+    for known in _FIDELITIES:
         if word == known:
-            return known  # type: ignore[no-any-return]
+            return known
     raise InputError(
         f"{path}: services.{name}.labels: {LABEL}fidelity: {word!r} is unknown; "
-        f"known: {', '.join(get_args(Fidelity))}"
+        f"known: {', '.join(_FIDELITIES)}"
     )

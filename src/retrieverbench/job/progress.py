@@ -24,6 +24,7 @@ class Progress(Protocol):
 class Quiet:
     """Reports to nobody."""
 
+    # The names are the protocol's: callers give them by name.
     def begin(self, what: str, total: int, unit: str = "") -> Advance:  # noqa: ARG002
         """Nothing is shown."""
         return lambda _done: None

@@ -142,7 +142,7 @@ class Scene:
         if name in self.declared:
             self.risks.append(Risk(name, self.declared[name].place, effect, found))
 
-    def control(self, condition: bool, told: str) -> None:  # noqa: FBT001
+    def control(self, condition: bool, told: str) -> None:  # noqa: FBT001 - as above
         """The positive control: what must be found for a clean result to mean something."""
         (self.controls if condition else self.uncontrolled).append(told)
 

@@ -223,7 +223,8 @@ def _keep_answer(
 ) -> int:
     """Pack the answer's ordinals; return the code, replaced where the answer is broken."""
     try:
-        hits = response.hits  # type: ignore[union-attr]  # an adapter may return anything
+        # An adapter may return anything, None too; what raises is looked at below, in full.
+        hits = response.hits  # type: ignore[union-attr]
         total = response.total  # type: ignore[union-attr]
         plain = (
             type(hits) is list

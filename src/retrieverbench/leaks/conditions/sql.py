@@ -33,6 +33,7 @@ def holds(condition: str, parameters: Mapping[str, object], owner: object) -> bo
         database.execute(f"CREATE TABLE t ({', '.join(columns)})")
         value = None if owner is MISSING else _column(owner)
         places = ", ".join("?" * len(columns))
+        # Marks only; and the condition is what is to be evaluated, in a database of our own.
         database.execute(f"INSERT INTO t VALUES ({places})", [value] * len(columns))  # noqa: S608
         named = {name: bound[name] for name in set(re.findall(r":(\w+)", text)) & bound.keys()}
         rows = database.execute(f"SELECT 1 FROM t WHERE {text}", named)  # noqa: S608
