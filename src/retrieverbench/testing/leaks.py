@@ -1,0 +1,296 @@
+"""One assertion for a team's own tests: no tenant is shown what belongs to another.
+
+    from retrieverbench.testing.leaks import assert_no_leaks
+
+    def test_nobody_sees_others_documents():
+        assert_no_leaks(search, ["birch", "cedar"], DOCS)
+
+`search(text, tenant, k)` is the retriever under test, sync or async; it returns ids, or (id,
+score) pairs, best first. DOCS are what it holds: mappings with `id`, `tenant` (the owner) and
+`text`. Who owns what is told by them alone. Needs the extra `testing`; nothing loads by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrieverbench.errors import InputError
+from retrieverbench.leaks.spellings import spellings
+
+Retriever = Callable[[str, Any, int], Any]
+Documents = Iterable[Mapping[str, Any]]
+EACH, OTHERS, SPELLED = 10, 5, 5
+"""Documents of an owner that are asked for, others who ask for each, names that are respelt."""
+MISSING: Sequence[object] = ("", " ", None, [], 0)
+_NOTHING = object()
+"""Stands for the answer of a question that raised."""
+
+
+class Leaked(AssertionError):
+    """A tenant was shown what is not its own; `findings` holds all of it, the first in words."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        more = f"; and {len(findings) - 1} more such hits" if len(findings) > 1 else ""
+        super().__init__(f"LEAK: {findings[0]}{more}")
+        self.findings = tuple(findings)
+
+
+class Inconclusive(AssertionError):
+    """No leak was seen, and the retriever shows so little that none could have been."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One foreign hit, in ids alone. `owner` is None for an id that no document has."""
+
+    tenant: object
+    asked: str
+    id: object
+    rank: int
+    owner: str | None
+
+    def __str__(self) -> str:
+        whose = "is the id of no document" if self.owner is None else f"belongs to {self.owner!r}"
+        return (
+            f"tenant {self.tenant!r:.80}, asking {self.asked}, was shown {self.id!r:.80} "
+            f"at rank {self.rank}, which {whose}"
+        )
+
+
+def assert_no_leaks(
+    retriever: Retriever,
+    tenants: Sequence[str],
+    docs: Documents,
+    *,
+    unfiltered: Retriever | None = None,
+    questions: Sequence[str] = (),
+    k: int = 10,
+    hostile: bool = True,
+) -> None:
+    """Ask as every tenant in the words of its own documents and of others'.
+
+    A document's text is asked by its owner, then by other tenants; `questions` are asked by all
+    `tenants`, and each asks once for more than there is. With `hostile`, names that nobody bears
+    ask too (other spellings, beginnings, wildcards, syntax, no name at all); of those an
+    exception is a refusal. `unfiltered` takes the same arguments and applies no tenant: it must
+    show each tenant something foreign.
+
+    Raises Leaked. Raises Inconclusive where no leak was seen and a tenant finds nothing of its
+    own, a question failed, or `unfiltered` shows nothing foreign. Raises InputError for `docs`
+    without owner or with one id for two. An async retriever is run in a loop of its own; in an
+    async test await `assert_no_leaks_async`.
+    """
+    __tracebackhide__ = True
+    audit = _Audit.of(docs, tenants)
+    with closing(asyncio.Runner()) as runner:  # which makes its loop when it is first used
+        for step in audit.steps(retriever, unfiltered, questions, k, hostile=hostile):
+            answer: object = _NOTHING
+            with audit.caught(step):
+                answer = _finished(step.ask(), runner)
+            audit.judge(step, answer)
+    audit.conclude()
+
+
+async def assert_no_leaks_async(
+    retriever: Retriever,
+    tenants: Sequence[str],
+    docs: Documents,
+    *,
+    unfiltered: Retriever | None = None,
+    questions: Sequence[str] = (),
+    k: int = 10,
+    hostile: bool = True,
+) -> None:
+    """`assert_no_leaks` in the running loop, one question after the other."""
+    __tracebackhide__ = True
+    audit = _Audit.of(docs, tenants)
+    for step in audit.steps(retriever, unfiltered, questions, k, hostile=hostile):
+        answer: object = _NOTHING
+        with audit.caught(step):
+            asked = step.ask()
+            answer = await asked if inspect.isawaitable(asked) else asked
+        audit.judge(step, answer)
+    audit.conclude()
+
+
+class _WrongLoop(InputError):
+    """An async retriever cannot be run to its end inside a running loop."""
+
+
+def _finished(answer: object, runner: asyncio.Runner) -> object:
+    if not inspect.isawaitable(answer):
+        return answer
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return runner.run(_waited(answer))
+    if inspect.iscoroutine(answer):
+        answer.close()
+    raise _WrongLoop("the retriever is async and a loop is running: await assert_no_leaks_async")
+
+
+async def _waited(answer: Awaitable[object]) -> object:
+    return await answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One question. `asked` says of what; `control` asks without a tenant condition."""
+
+    retriever: Retriever
+    tenant: object
+    text: str
+    k: int
+    asked: str
+    hostile: bool = False
+    control: bool = False
+
+    def ask(self) -> object:
+        return self.retriever(self.text, self.tenant, self.k)
+
+    @property
+    def who(self) -> str:
+        arm = "the unfiltered retriever" if self.control else "the retriever"
+        return f"{arm}, asked as {self.tenant!r:.80} {self.asked},"
+
+
+@dataclass(slots=True)
+class _Audit:
+    """What the documents say, and what was seen so far."""
+
+    tenants: Sequence[str]
+    owners: Mapping[object, str]
+    texts: Mapping[str, Sequence[tuple[object, str]]]
+    findings: list[Finding] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    found_own: set[str] = field(default_factory=set)
+    stolen: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, docs: Documents, tenants: Sequence[str]) -> _Audit:
+        """Raises InputError for what cannot be judged by."""
+        owners: dict[object, str] = {}
+        texts: dict[str, list[tuple[object, str]]] = {}
+        for number, doc in enumerate(docs):
+            id_, owner, text = (_value(doc, key, number) for key in ("id", "tenant", "text"))
+            if owners.setdefault(id_, owner) != owner:
+                raise InputError(
+                    f"docs[{number}]: the id {id_!r:.80} is a document of {owners[id_]!r} and of "
+                    f"{owner!r}; give ids that are unique over all tenants"
+                )
+            texts.setdefault(owner, []).append((id_, text))
+        for name in tenants:
+            if type(name) is not str or not name:
+                raise InputError(f"tenants: {name!r:.80} is no name")
+        return cls(list(dict.fromkeys(tenants)), owners, texts)
+
+    def steps(
+        self,
+        retriever: Retriever,
+        unfiltered: Retriever | None,
+        questions: Sequence[str],
+        k: int,
+        *,
+        hostile: bool,
+    ) -> Iterator[_Step]:
+        """Owners first: what a cache keeps of their answers must not reach the next asker."""
+        for number, (owner, own) in enumerate(self.texts.items()):
+            others = [name for name in self.tenants if name != owner]
+            for turn, (id_, text) in enumerate(_spread(own, EACH)):
+                asked = f"in the words of {id_!r:.80}"
+                start = (number + turn) * OTHERS
+                askers = [others[(start + n) % len(others)] for n in range(len(others))][:OTHERS]
+                for asker in (owner, *askers):
+                    yield _Step(retriever, asker, text, k, asked)
+            if hostile and number < SPELLED:
+                yield from self._hostile(retriever, owner, k)
+        for asker in self.tenants:
+            for number, text in enumerate(questions):
+                yield _Step(retriever, asker, text, k, f"questions[{number}]")
+            first = next((own[0][1] for name, own in self.texts.items() if name != asker), "")
+            yield _Step(retriever, asker, first, len(self.owners) + 1, "for more than there is")
+            if unfiltered is not None:
+                self.stolen[asker] = 0
+                yield _Step(unfiltered, asker, first, k, "in others' words", control=True)
+
+    def _hostile(self, retriever: Retriever, owner: str, k: int) -> Iterator[_Step]:
+        id_, text = self.texts[owner][0]
+        other = next((name for name in self.tenants if name != owner), owner)
+        known = {*self.tenants, *self.texts}
+        names = [name for name in spellings(owner, other) if name not in known]
+        for name in (*names, *MISSING, [owner, other]):
+            yield _Step(retriever, name, text, k, f"in the words of {id_!r:.80}", hostile=True)
+
+    @contextmanager
+    def caught(self, step: _Step) -> Iterator[None]:
+        """Whatever a team's own code raises: a refusal of a hostile name, else a failure."""
+        try:
+            yield
+        except _WrongLoop:
+            raise
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            if not step.hostile:
+                text = f"raised {type(error).__name__}: {error!s:.200}"
+                self.failures.append(f"{step.who} {text}")
+
+    def judge(self, step: _Step, answer: object) -> None:
+        """Every id of an answer by the record of owners; what is no answer is a failure."""
+        if answer is _NOTHING or (answer is None and step.hostile):
+            return
+        if isinstance(answer, str | bytes) or not isinstance(answer, Sequence):
+            kind = type(answer).__name__
+            self.failures.append(f"{step.who} returned {kind}, not a list of ids")
+            return
+        for rank, hit in enumerate(answer, start=1):
+            id_ = hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit
+            if not isinstance(id_, Hashable):
+                self.failures.append(f"{step.who} returned a {type(id_).__name__}, not an id")
+                return
+            owner = self.owners.get(id_)
+            if step.control:
+                self.stolen[str(step.tenant)] += owner not in {None, step.tenant}
+            elif owner is None or owner != step.tenant:
+                self.findings.append(Finding(step.tenant, step.asked, id_, rank, owner))
+            else:
+                self.found_own.add(owner)
+
+    def conclude(self) -> None:
+        """Raise what was seen, the worst first; return where nothing is wrong."""
+        __tracebackhide__ = True
+        if self.findings:
+            raise Leaked(self.findings)
+        for reason in self._unproven():
+            raise Inconclusive(f"INCONCLUSIVE, no leak was seen: {reason}")
+
+    def _unproven(self) -> Iterator[str]:
+        if self.failures:
+            more = f"; and {len(self.failures) - 1} more" if len(self.failures) > 1 else ""
+            yield f"{self.failures[0]}{more}"
+        if len(self.texts) < 2 or len(self.tenants) < 2:
+            yield "there is nobody to leak to: name two tenants that own documents"
+        if not self.found_own:
+            yield "the retriever returned no tenant anything of its own: an empty answer leaks not"
+        blind = [name for name in self.tenants if name in self.texts and name not in self.found_own]
+        if blind:
+            yield f"{', '.join(map(repr, blind[:5]))} found nothing in the words of its own"
+        locked = [name for name, seen in self.stolen.items() if not seen]
+        if locked:
+            yield f"the unfiltered retriever showed {locked[0]!r} nothing foreign to be stolen"
+
+
+def _value(doc: Mapping[str, Any], key: str, number: int) -> Any:
+    value = doc.get(key) if isinstance(doc, Mapping) else None
+    if value is None or value == "" or (key != "id" and type(value) is not str):
+        raise InputError(f"docs[{number}]: no {key!r}; a doc has id, tenant (its owner) and text")
+    return value
+
+
+def _spread(own: Sequence[tuple[object, str]], most: int) -> Sequence[tuple[object, str]]:
+    """At most so many, evenly from the first to the last."""
+    step = max(1, -(-len(own) // most))
+    return own[::step]
