@@ -121,9 +121,10 @@ def test_scoring_from_memory(benchmark: Any) -> None:
 FROM_FILES = {
     OURS: """
 from pathlib import Path
-from retrieverbench.golden.trec import read_qrels, read_run
+from retrieverbench.golden.runs import read_run
+from retrieverbench.golden.trec import read_qrels
 from retrieverbench.metrics import score_trec
-run, qrels = read_run(Path(sys.argv[1])), read_qrels(Path(sys.argv[2])).grades
+run, qrels = read_run(Path(sys.argv[1])).lists, read_qrels(Path(sys.argv[2])).grades
 mean = score_trec(run, qrels, ["ndcg_lin@10", "recall@100", "mrr", "precision@5"])["mean"]
 mean = list(mean.values())
 """,

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from retrieverbench.golden.trec import read_qrels, read_run
+from retrieverbench.golden.runs import read_run
+from retrieverbench.golden.trec import read_qrels
 from retrieverbench.metrics import score_trec
 from retrieverbench.metrics.percase import judged_share
 
@@ -24,14 +25,14 @@ NAMES = {
 def test_every_value(shared: Path) -> None:
     folder = shared / "conformance" / "ir_measures"
     qrels = read_qrels(folder / "two_queries.qrels").grades
-    run = read_run(folder / "two_queries.run")
+    run = read_run(folder / "two_queries.run").lists
     compared = 0
     for line in (folder / "two_queries.expected.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
         base, cut = re.fullmatch(r"(.*?)(?:@(\d+))?", row["measure"]).groups()  # type: ignore[union-attr]
         if base == "Judged":
             k = int(cut) if cut else 1000
-            ours = {q: judged_share([c for c, _ in hits], qrels[q], k) for q, hits in run.items()}
+            ours = {q: judged_share(run[q].ids, qrels[q], k) for q in run}
         else:
             level = "-l2" if "(rel=2)" in base else ""
             name = NAMES[base.replace("(rel=2)", "")] + (f"@{cut}" if cut else "") + level

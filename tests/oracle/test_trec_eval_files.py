@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieverbench.golden.trec import read_qrels, read_run
+from retrieverbench.golden.runs import read_run
+from retrieverbench.golden.trec import read_qrels
 from retrieverbench.metrics import TrecScores, score_trec
 
 COUNTS = ("num_ret", "num_rel", "num_rel_ret")
@@ -50,8 +51,8 @@ class Computed:
         self.qrels = read_qrels(folder / judged, negative="keep").grades
         self.convention = convention
         self.run = {  # by score, then id, both descending: what -M cuts
-            query: sorted(hits, key=lambda hit: (hit[1], hit[0]), reverse=True)[:depth]
-            for query, hits in read_run(folder / run).items()
+            query: sorted(listing.hits, key=lambda hit: (hit[1], hit[0]), reverse=True)[:depth]
+            for query, listing in read_run(folder / run).lists.items()
         }
 
     def value(self, measure: str, query: str) -> float | None:

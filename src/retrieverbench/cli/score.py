@@ -45,26 +45,27 @@ def score(
 
     What was unusual in them is told on standard error. Exits 5 when no mean could be computed.
     """
-    from retrieverbench.golden.trec import Negative, read_qrels, read_run
+    from retrieverbench.golden.runs import read_run
+    from retrieverbench.golden.trec import Negative, read_qrels
     from retrieverbench.metrics import score_trec
 
     names = _names(metrics, convention)
     negative: Negative = "refuse" if convention == "house" else "keep"
     qrels = read_qrels(qrels_file, negative=negative)
     run = read_run(run_file)
-    result = score_trec(run, qrels.grades, names, convention)
+    result = score_trec(run.lists, qrels.grades, names, convention)
     with reader_may_leave():
         _print(result, names, as_json=as_json)
     for note in _namesakes(result, convention):
         tell(f"note: {note}")
-    for note in qrels.notes:
+    for note in (*run.notes, *qrels.notes):
         tell(f"warning: {note}")
     is_valid = any(value is not None for value in result["mean"].values())
     if is_valid:
-        missing = qrels.grades.keys() - run.keys()
+        missing = qrels.grades.keys() - run.lists.keys()
         if missing:
             tell(f"{run_file}: {_missing(result, missing, len(qrels.grades))}")
-        if unknown := len(run.keys() - qrels.grades.keys()):
+        if unknown := len(run.lists.keys() - qrels.grades.keys()):
             tell(f"{qrels_file}: {_queries(unknown)} of the run not judged; ignored")
         return 0
     tell(f"error: nothing valid was measured: {_why_none(result)}")

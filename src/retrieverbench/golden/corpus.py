@@ -11,7 +11,7 @@ from typing import cast
 from retrieverbench.errors import TenantError
 from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
 from retrieverbench.golden.fields import Record, check_known, spell
-from retrieverbench.golden.ids import read_id, warn_twins
+from retrieverbench.golden.ids import has_control_character, read_id, warn_twins
 from retrieverbench.golden.lines import Line, read_file, read_lines
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
@@ -150,6 +150,8 @@ def _read_chunk(
     doc_id = record.text("doc_id")
     if doc_id is None and isinstance(metadata.get("doc_id"), str):
         doc_id = cast("str", metadata.pop("doc_id"))
+    if doc_id is not None:
+        has_control_character(record, "doc_id", doc_id)
     heading_path = record.strings("heading_path", "G46") or ()
     section = record.whole("section", least=1)
     span = _read_span(record)

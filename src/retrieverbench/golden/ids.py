@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from retrieverbench.golden.faults import LIMIT, Faults, quote
 from retrieverbench.golden.fields import Record
+from retrieverbench.golden.text import control_character
 
 _PLACEHOLDER = re.compile(
     r"(?:REPLACE|YOUR|TODO|FIXME|CHANGE_?ME|INSERT|PLACEHOLDER)(?:[_-][A-Z0-9_-]*)?"
@@ -101,10 +102,23 @@ def read_id(record: Record, canonical: str, advice: str) -> str | None:
     if not trimmed(value):
         record.error("G08", f"{name}: blank; {advice}")
         return None
+    if has_control_character(record, name, value):
+        return None
     fault = edge_fault(value)
     if fault is not None:
         record.warn("G30", f"{name}: {quote(value)} {fault}")
     return value
+
+
+def has_control_character(record: Record, name: str, value: str) -> bool:
+    """Whether an id holds one, which is noted: files and some backends cannot hold it."""
+    control = control_character(value)
+    if control is not None:
+        record.error(
+            "G30",
+            f"{name}: {quote(value)} holds the control character {control}; an id is plain text",
+        )
+    return control is not None
 
 
 class Names:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from retrieverbench.golden.faults import Faults, plural, quote
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.labels import check_grade
+from retrieverbench.golden.text import BOM, plain_line
 
 _HEADER = re.compile(r"query[-_]?id\t(?:corpus|doc)[-_]?id\tscore", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d{1,9}")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 _UNJUDGED = frozenset({"", "NULL"})
-_BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,10 @@ def read_judgements(raw: bytes, faults: Faults) -> dict[str, Judged]:
     """Judgements by query id, in file order. Empty and NULL mean unjudged, never 0."""
     judged: dict[str, Judged] = {}
     unjudged = 0
-    try:
-        text = raw.decode("utf-8").removeprefix(_BOM)
-    except UnicodeDecodeError as error:
-        broken = raw[: error.start].count(b"\n") + 1
-        byte = raw[error.start]
-        faults.error("G01", f"byte 0x{byte:02X} is not UTF-8; save the file as UTF-8", broken)
-        return {}
-    for number, line in enumerate(text.split("\n"), 1):
-        row = line.removesuffix("\r")
+    for number, piece in enumerate(raw.removeprefix(BOM).split(b"\n"), 1):
+        row = plain_line(piece.removesuffix(b"\r"), number, faults)
+        if row is None:
+            continue
         if not row.strip() or (number == 1 and _HEADER.fullmatch(row)):
             continue
         columns = row.split("\t")

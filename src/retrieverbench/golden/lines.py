@@ -16,9 +16,8 @@ from typing import NoReturn
 
 from retrieverbench.errors import InputError
 from retrieverbench.golden.faults import Faults, plural, quote, type_of
+from retrieverbench.golden.text import BOM, LFS, decode_line
 
-_BOM = b"\xef\xbb\xbf"
-_LFS = b"version https://git-lfs.github.com/spec/"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _REMEDY = "every line holds one complete JSON object"
 _REWRITE = "write each object on a line of its own"
@@ -46,12 +45,12 @@ def read_lines(raw: bytes, faults: Faults, *, allow_nan: bool = False) -> list[L
     `allow_nan` lets the words NaN and Infinity through, for readers that have a better
     message for them.
     """
-    if raw.startswith(_LFS):
+    if raw.startswith(LFS):
         faults.error("G05", _lfs_message(raw), 1)
         return []
-    if raw.startswith(_BOM):
+    if raw.startswith(BOM):
         faults.warn("G02", "starts with a byte order mark; it was ignored, save without BOM", 1)
-        raw = raw[len(_BOM) :]
+        raw = raw[len(BOM) :]
     parser = _Parser(faults, allow_nan=allow_nan)
     if parser.is_one_document(raw):
         return []
@@ -95,16 +94,8 @@ class _Parser:
         return True
 
     def _parse(self, piece: bytes, number: int) -> dict[str, object] | None:
-        try:
-            text = piece.decode("utf-8")
-        except UnicodeDecodeError as error:
-            column = len(piece[: error.start].decode("utf-8")) + 1
-            byte = piece[error.start]
-            self._faults.error(
-                "G01",
-                f"byte 0x{byte:02X} at column {column} is not UTF-8; save the file as UTF-8",
-                number,
-            )
+        text = decode_line(piece, number, self._faults)
+        if text is None:
             return None
         self._repeated.clear()
         try:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Convention, Rules
 from retrieverbench.metrics.declarations import Metric
-from retrieverbench.metrics.lists import Listing, arrange
+from retrieverbench.metrics.lists import arrange
 from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, Function, see
+from retrieverbench.model import Listing
 
 FAILED = ("missing", "error")
 

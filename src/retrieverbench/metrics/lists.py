@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import eq, ge, gt
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Order, Rules
+from retrieverbench.model import Listing
+
+_BLANK = re.compile(r"[ \t-\r]")
+"""What C calls white space; other blanks of Unicode are letters to it."""
 
 Hits = Sequence[tuple[str, float]]
 
 
-@dataclass(slots=True)
-class Listing:
-    """A list of (id, score), best first, and what is unusual about it.
-
-    `finite` is False for a NaN or infinite score. `ordered` is False when a score is
-    larger than the one before it. `repeated` counts ids after their first occurrence.
-    `tied` is True when neighbouring scores are equal.
-    """
-
-    ids: Sequence[str] = ()
-    scores: Sequence[float] = ()
-    finite: bool = True
-    ordered: bool = True
-    repeated: int = 0
-    tied: bool = False
-
-
-def read_list(hits: Hits) -> Listing:
-    """Look at a list without changing it.
+def read_list(hits: Hits | Listing) -> Listing:
+    """Look at a list without changing it; one that was looked at already is given back.
 
     >>> listing = read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
     >>> listing.ordered, listing.repeated, listing.tied
     (True, 1, True)
     """
+    if isinstance(hits, Listing):
+        return hits
     if not hits:
         return Listing()
     ids, scores = zip(*hits, strict=True)
@@ -63,7 +52,7 @@ def arrange(listing: Listing, rules: Rules) -> Listing:
     if listing.repeated and rules.repeats == "last":
         last = dict(zip(ids, scores, strict=True))
         ids, scores = list(last), list(last.values())
-    if rules.blanks_in_ids_stop and any(len(chunk.split()) != 1 for chunk in ids):
+    if rules.blanks_in_ids_stop and not (all(ids) and _BLANK.search("".join(ids)) is None):
         raise InputError("run: an id holds white space, where its system stops")
     if rules.order == "list":
         return listing

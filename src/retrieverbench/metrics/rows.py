@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.evaluate import Question
-from retrieverbench.metrics.lists import Listing, read_list
-from retrieverbench.model import CaseResult, GoldenCase, GoldenSet, Run, make_uid
+from retrieverbench.metrics.lists import read_list
+from retrieverbench.model import CaseResult, GoldenCase, GoldenSet, Listing, Run, make_uid
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from retrieverbench.metrics.conventions import Convention, find_convention
 from retrieverbench.metrics.declarations import Metric, parse_metric
 from retrieverbench.metrics.evaluate import Question, Values, evaluate
 from retrieverbench.metrics.lists import Hits, read_list
+from retrieverbench.model import Listing
 
 
 class TrecScores(TypedDict):
@@ -31,7 +32,7 @@ class TrecScores(TypedDict):
 
 
 def score_trec(
-    run: Mapping[str, Hits],
+    run: Mapping[str, Hits | Listing],
     qrels: Mapping[str, Mapping[str, float]],
     metrics: Sequence[str],
     convention: str = "house",
@@ -69,7 +70,7 @@ def score_trec(
 
 
 def _questions(
-    run: Mapping[str, Hits],
+    run: Mapping[str, Hits | Listing],
     qrels: Mapping[str, Mapping[str, float]],
     counters: dict[str, int],
     *,
@@ -92,7 +93,7 @@ def _questions(
 
 
 def _check_queries(
-    run: Mapping[str, Hits],
+    run: Mapping[str, Hits | Listing],
     qrels: Mapping[str, Mapping[str, float]],
     metrics: Sequence[Metric],
     convention: Convention,

@@ -22,6 +22,7 @@ from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCas
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
 from retrieverbench.model.leaks import LeakCheck, LeakFinding, Proof
+from retrieverbench.model.listing import Listing
 from retrieverbench.model.run import CaseResult, CaseStatus, Run, Target
 from retrieverbench.model.scores import CaseValue, Mean, Scores, Slice
 from retrieverbench.model.search import (
@@ -83,6 +84,7 @@ __all__ = [
     "LeakCheck",
     "LeakClass",
     "LeakFinding",
+    "Listing",
     "Mean",
     "Mode",
     "Noise",

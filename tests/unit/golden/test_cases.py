@@ -35,7 +35,10 @@ def case(**fields: object) -> str:
         ({"id": " "}, "1: id: blank; give every case a stable string id [G08]"),
         ({"id": 12}, '1: id: 12 is a number; write "12" [G09]'),
         ({"id": [1]}, "1: id: [1] is not a string; write a string [G09]"),
-        ({"id": "c\t"}, r"1: id: 'c\t' ends with a control character [G30]"),
+        (
+            {"id": "c\t"},
+            r"1: id: 'c\t' holds the control character U+0009; an id is plain text [G30]",
+        ),
         ({"query": None}, "1: query: missing; write the question as it was asked [G11]"),
         ({"query": " "}, "1: query: blank; write the question as it was asked [G11]"),
         ({"query": 5}, "1: query: 5 is a number; write the question as it was asked [G11]"),

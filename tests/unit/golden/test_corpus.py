@@ -35,6 +35,14 @@ FIRST = '{"id": "a", "tenant": "acme", "text": "t"}\n'
         ),
         ('{"id": " a", "text": "t"}', "1: id: ' a' starts with a blank [G30]"),
         (
+            '{"id": "a\\u0000b", "text": "t"}',
+            r"1: id: 'a\x00b' holds the control character U+0000; an id is plain text [G30]",
+        ),
+        (
+            '{"id": "a", "doc_id": "d\\n", "text": "t"}',
+            r"1: doc_id: 'd\n' holds the control character U+000A; an id is plain text [G30]",
+        ),
+        (
             '{"id": "caf\u00e9:1", "text": "t"}\n{"id": "cafe\u0301:1", "text": "t"}',
             (
                 r"2: 'caf\u00e9:1' and 'cafe\u0301:1' differ only in Unicode normalisation; "

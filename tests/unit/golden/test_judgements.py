@@ -30,7 +30,10 @@ def test_judgements_by_query(raw: bytes) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (b"q1\td\xe9\t1\n", "q:2: byte 0xE9 is not UTF-8; save the file as UTF-8 [G01]"),
+        (
+            b"q1\td\xe9\t1\n",
+            "q:2: byte 0xE9 at column 5 is not UTF-8; save the file as UTF-8 [G01]",
+        ),
         (
             b"q1 0 d1 1\n",
             (
@@ -59,6 +62,20 @@ def test_judgements_by_query(raw: bytes) -> None:
             (
                 "q:2: score: -1 is below 0; use 0 for 'judged, not relevant' "
                 "and leave unjudged chunks out [G19]"
+            ),
+        ),
+        (
+            b"q1\td\x001\t1\n",
+            (
+                "q:2: holds the control character U+0000 at column 5; "
+                "remove it, an id is plain text [G03]"
+            ),
+        ),
+        (
+            b"q1\td1\t1\rq1\td2\t1\n",
+            (
+                "q:2: holds a carriage return that ends no line at column 8; "
+                "end every line with LF or CRLF [G03]"
             ),
         ),
         (

@@ -1,0 +1,149 @@
+"""Reads TREC runs, plain or gzipped.
+
+*Why not a library:* the common readers believe the rank column, take the last of two
+results without a word, and split at Unicode blanks inside ids.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import gt
+from pathlib import Path
+
+from retrieverbench.golden.faults import Faults, plural, quote, settle
+from retrieverbench.golden.text import read_blocks, read_columns, read_rows, stretches
+from retrieverbench.model import Listing
+
+_SHAPE = "a run has six columns: query Q0 document rank score tag"
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+_Columns = tuple[Sequence[str], Sequence[str], Sequence[float]]
+_Lists = defaultdict[str, tuple[list[str], "array[float]"]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrecRun:
+    """The list of each query, best score first; `notes` say what was unusual in the file."""
+
+    lists: dict[str, Listing]
+    notes: tuple[str, ...]
+
+
+def read_run(path: Path) -> TrecRun:
+    """Read a TREC run as trec_eval does, or refuse it.
+
+    The rank column is ignored; equal scores keep the order of the file; words after the
+    sixth column are ignored unless they look like another result. Raises InputError with
+    every fault: fewer columns, a rank that is no whole number, a score that is no finite
+    decimal number, a document twice for one query, control characters, bytes that are not
+    UTF-8.
+    """
+    faults = Faults(str(path))
+    lists: _Lists = defaultdict(lambda: ([], array("d")))
+    for first, block in read_blocks(path, faults):
+        columns = _fast_columns(block)
+        _append(lists, columns or _careful_columns(first, block, faults))
+    if any(len(set(ids)) < len(ids) for ids, _ in lists.values()):
+        _note_repeated(path, faults)
+    if not lists and not any(not fault.warning for fault in faults.found):
+        faults.error("G06", f"no result found; {_SHAPE}")
+    notes = settle([faults])
+    return TrecRun({query: _best_first(*results) for query, results in lists.items()}, notes)
+
+
+def _fast_columns(block: bytes) -> _Columns | None:
+    """Queries, documents and scores of a block in which nothing at all is unusual."""
+    columns = read_columns(block, 6)
+    if columns is None:
+        return None
+    queries, _, documents, ranks, written, _ = columns
+    if not "".join(ranks).isdigit() or "_" in "".join(written):
+        return None
+    try:
+        scores = list(map(float, written))
+    except ValueError:
+        return None
+    return (queries, documents, scores) if math.isfinite(sum(scores)) else None
+
+
+def _careful_columns(first: int, block: bytes, faults: Faults) -> _Columns:
+    """The same of any block, with the faults of each line noted."""
+    queries: list[str] = []
+    documents: list[str] = []
+    scores: list[float] = []
+    for number, words in read_rows(first, block, faults):
+        if _is_sound(words, number, faults):
+            queries.append(words[0])
+            documents.append(words[2])
+            scores.append(float(words[4]))
+    return queries, documents, scores
+
+
+def _is_sound(words: Sequence[str], number: int, faults: Faults) -> bool:
+    if len(words) < 6:
+        shown = quote(" ".join(words))
+        faults.error("G04", f"has {plural(len(words), 'column')} ({shown}); {_SHAPE}", number)
+        return False
+    before = len(faults.found)
+    rank, score = words[3], words[4]
+    if not _WHOLE.fullmatch(rank):
+        faults.error("G46", f"rank: {quote(rank)} is not a whole number; {_SHAPE}", number)
+    if not _NUMBER.fullmatch(score) or not math.isfinite(float(score)):
+        faults.error(
+            "G42", f"score: {quote(score)} is no finite number; a run is ordered by scores", number
+        )
+    if any(_WHOLE.fullmatch(a) and _NUMBER.fullmatch(b) for a, b in pairwise(words[6:])):
+        columns = plural(len(words), "column")
+        faults.error(
+            "G04", f"has {columns}, as if it held two results; write each on its line", number
+        )
+    return len(faults.found) == before
+
+
+def _append(lists: _Lists, columns: _Columns) -> None:
+    """Add results to the lists of their queries; neighbours of one query are moved at once."""
+    queries, documents, scores = columns
+    for start, end in stretches(queries):
+        ids, numbers = lists[queries[start]]
+        ids += documents[start:end]
+        numbers.extend(scores[start:end])
+
+
+def _best_first(ids: list[str], numbers: array[float]) -> Listing:
+    scores = numbers.tolist()
+    if sorted(scores, reverse=True) != scores:
+        order = sorted(range(len(ids)), key=scores.__getitem__, reverse=True)
+        ids = [ids[place] for place in order]
+        scores = [scores[place] for place in order]
+        numbers = array("d", scores)
+    return Listing(ids, numbers, tied=not all(map(gt, scores, scores[1:])))
+
+
+def _note_repeated(path: Path, faults: Faults) -> None:
+    """Read a run again to say which document is twice in a list, and where."""
+    first_lines: dict[tuple[str, str], int] = {}
+    for number, words in _rows(path):
+        query, _, document = words[:3]
+        first = first_lines.setdefault((query, document), number)
+        if first != number:
+            faults.error(
+                "G17",
+                f"document: {quote(document)} of query {quote(query)} is already in line "
+                f"{first}; list each document once",
+                number,
+            )
+
+
+def _rows(path: Path) -> Iterable[tuple[int, list[str]]]:
+    ignored = Faults(str(path))
+    for first, block in read_blocks(path, ignored):
+        for number, words in read_rows(first, block, ignored):
+            if _is_sound(words, number, ignored):
+                yield number, words

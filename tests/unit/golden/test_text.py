@@ -1,0 +1,66 @@
+"""Lines of text files: what ends them, what separates their words, what they may not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from retrieverbench.golden.faults import Faults
+from retrieverbench.golden.text import (
+    control_character,
+    read_blocks,
+    read_columns,
+    read_rows,
+    stretches,
+)
+
+UNUSUAL = [bytes([byte]) for byte in (*range(9), *range(11, 32), 127, 0xE9)]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"a b\nc\n",
+        b"a\nb c d\n",
+        b"a b c\nd\n",
+        b"#a b\n",
+        b"a b\n#c d\n",
+        b"\na b\n",
+        *(b"a%s b\n" % byte for byte in UNUSUAL),
+    ],
+)
+def test_columns_of_anything_unusual_are_not_read(block: bytes) -> None:
+    assert read_columns(block, 2) is None
+    assert read_columns(b"x y\n" * 5 + block + b"x y\n", 2) is None
+
+
+def test_columns() -> None:
+    assert read_columns(b"a  b\n\tc d \n", 2) == [["a", "c"], ["b", "d"]]
+
+
+def test_rows_are_split_at_blanks_and_tabs_only() -> None:
+    faults = Faults("f")
+    block = "a \tb\u00a0c\n\n# no\nd\u3000e #f\n".encode()
+    assert list(read_rows(7, block, faults)) == [(7, ["a", "b\u00a0c"]), (10, ["d\u3000e", "#f"])]
+    assert not faults.found
+
+
+def test_every_line_of_a_file_is_in_one_block(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"\r\n".join(b"%d" % n for n in range(100_000)))
+    blocks = list(read_blocks(path, Faults("f")))
+    assert len(blocks) > 1
+    for first, block in blocks:
+        assert block.split(b"\n", 1)[0] == b"%d" % (first - 1)
+    assert b"".join(block for _, block in blocks).split() == [b"%d" % n for n in range(100_000)]
+
+
+def test_stretches() -> None:
+    assert list(stretches("aabbba")) == [(0, 2), (2, 5), (5, 6)]
+    assert list(stretches("")) == []
+
+
+def test_control_characters_are_named() -> None:
+    assert control_character("a\u2028\u00e9 b") is None
+    assert control_character("a\x85b\0") == "U+0085"
