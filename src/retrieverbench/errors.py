@@ -56,7 +56,7 @@ class RetrieverBenchError(Exception):
 
 
 class Interrupted(RetrieverBenchError):
-    """The user stopped the work before there was anything to keep."""
+    """The user stopped the work, and there is nothing to keep."""
 
     exit_code = 130
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import select
+import signal
 import sys
 import threading
 import time
@@ -13,6 +14,8 @@ from typing import NoReturn
 
 from retrieverbench.cli.output import close_streams
 
+INTERRUPTED = 130
+ASKING = (signal.SIGINT, signal.SIGTERM)
 LAST_SECONDS = 3.0
 """How long threads that are not ours may take to end by themselves."""
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -31,8 +34,13 @@ class Ending:
         atexit.register(self._last)
 
     def soon(self, code: int) -> None:
-        """The process may end by itself; after LAST_SECONDS it ends all the same."""
+        """The process may end by itself; after LAST_SECONDS it ends all the same.
+
+        Signals would do no more than interrupt Python at its end, with a traceback.
+        """
         self._code = code
+        for number in ASKING:
+            signal.signal(number, signal.SIG_IGN)
         threading.Thread(target=self._after, name="last resort", daemon=True).start()
 
     def _after(self) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieverbench.cli.output import tell
-from retrieverbench.errors import InputError, MissingClient, Unavailable
+from retrieverbench.errors import InputError, Interrupted, MissingClient, Unavailable
 
 if TYPE_CHECKING:
     from retrieverbench.engines import Engine, Started
-    from retrieverbench.engines.processes import Supervised
 
 
 @click.group()
@@ -79,39 +78,31 @@ def start(name: str, ready_file: Path | None) -> None:
 
 
 async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
-    """Start it and return at Ctrl-C or SIGTERM; Unavailable when the engine ends before."""
+    """Start it and return at Ctrl-C or SIGTERM; Unavailable when the engine ends before.
+
+    A signal during the start raises Interrupted. The first one stops the engine and removes
+    its folder, however many follow.
+    """
     import anyio
 
-    async with engine.start({}) as started:
-        assert started.process is not None
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    from retrieverbench.job import stopped_by
+
+    ended, answers = None, False
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with stopped_by(signals.__anext__), engine.start({}) as started:
+            assert started.process is not None
             if ready_file is not None:
                 with _naming(ready_file):
                     started.process.publish(ready_file, _ready(started))
             click.echo(f"{name} {started.version} answers at {started.endpoint}")
             if ready_file is None and started.secrets:
                 click.echo(_where_secrets_are(started.secrets))
-            ended = await _end_before(signals, started.process)
+            answers = True
+            ended = await started.process.wait()
+    if not answers:
+        raise Interrupted("interrupted before the engine answered")
     if ended is not None:
         raise Unavailable(ended)
-
-
-async def _end_before(signals: AsyncIterator[signal.Signals], process: Supervised) -> str | None:
-    """How the process ended; None when a signal came first."""
-    import anyio
-
-    ended = None
-
-    async def watch() -> None:
-        nonlocal ended
-        ended = await process.wait()
-        tasks.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch)
-        await anext(signals)
-        tasks.cancel_scope.cancel()
-    return ended
 
 
 def _where_secrets_are(names: Iterable[str]) -> str:

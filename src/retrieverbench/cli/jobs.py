@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ from retrieverbench.cli.formats import (
     write_formats,
 )
 from retrieverbench.cli.output import is_terminal, tell, unbroken
-from retrieverbench.errors import InputError
+from retrieverbench.cli.supervised import Supervision
+from retrieverbench.errors import AdapterError, InputError
 from retrieverbench.files import write_whole
 
 if TYPE_CHECKING:
@@ -65,12 +67,21 @@ class Ready:
 
 
 def suite_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the suite's argument and options, which reach it as one `Chosen`."""
+    """Give a command the suite's argument and options, which reach it as one `Chosen`.
+
+    The command runs in a process of its own where its context holds a Supervision.
+    """
 
     @functools.wraps(function)
     def command(**values: Any) -> int:
+        supervision = click.get_current_context().find_object(Supervision)
+        code = supervision.begin() if supervision is not None else None
+        if code is not None:
+            return code
         names = [field.name for field in fields(Chosen)]
-        return function(Chosen(**{name: values.pop(name) for name in names}), **values)
+        chosen = Chosen(**{name: values.pop(name) for name in names})
+        with _ended_by_us_alone():
+            return function(chosen, **values)
 
     for decorate in reversed(_OPTIONS):
         command = decorate(command)
@@ -119,6 +130,21 @@ _OPTIONS = (
         "that runs this (GITHUB_ACTIONS, TF_BUILD).",
     ),
 )
+
+
+@contextmanager
+def _ended_by_us_alone() -> Iterator[None]:
+    """AdapterError for what ends the job and is of an adapter's or an engine's making.
+
+    The command would take it for a reader of our output that left.
+    """
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        raise AdapterError(
+            f"the run was ended from inside by {error!r}; look for it in the adapters and their "
+            "clients"
+        ) from error
 
 
 def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = None) -> Ready:
@@ -225,11 +251,7 @@ def _measured(work: Work, progress: Progress) -> Artifact:
         on_signal(ask)
         return await work(progress, interrupt)
 
-    try:
-        return run_in_loop(main, progress.note)
-    except (BrokenPipeError, SystemExit) as error:
-        # Of an adapter or an engine; `main` would take it for a reader of our output that left.
-        raise RuntimeError(f"the run was ended from inside by {error!r}") from error
+    return run_in_loop(main, progress.note)
 
 
 def report(artifact: Artifact, ready: Ready) -> int:

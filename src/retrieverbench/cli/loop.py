@@ -11,22 +11,21 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from retrieverbench.cli.ending import end_now, say_now
+from retrieverbench.cli.ending import ASKING, INTERRUPTED, end_now, say_now
+from retrieverbench.errors import AdapterError
 
 if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
 
-INTERRUPTED = 130
-ASKING = (signal.SIGINT, signal.SIGTERM)
 BREAK = signal.SIGURG
 """We send it to ourselves; by default it does nothing."""
 CALLERS = frozenset({"retrieverbench.run.foreign", "retrieverbench.load.block"})
@@ -46,39 +45,84 @@ def run_in_loop(
     `main` gets a function to which it gives what the first SIGINT or SIGTERM shall call; the
     second ends the process. Code that blocks the loop is named after the first, and is broken
     off where it runs Python. A task or callback of somebody else's that raises SystemExit or
-    KeyboardInterrupt does not end the run; `note` is told.
+    KeyboardInterrupt does not end the run; `note` is told. Nor does foreign code that stops the
+    loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. Raises
+    AdapterError when `main` was cancelled all the same.
     """
     import asyncio
 
+    from retrieverbench.run.foreign import keep_apart
+
     loop = asyncio.new_event_loop()
+    tasks = keep_apart(loop)
     watch = _Watch(loop)
     try:
         with watch.installed():
-            return _result_of(loop.create_task(main(watch.on_signal)), loop, note)
+            _run_until_done(task := loop.create_task(main(watch.on_signal)), loop, note)
     finally:
-        closing = threading.Thread(target=_close, args=(loop,), name="end of loop", daemon=True)
+        args = (loop, tasks)
+        closing = threading.Thread(target=_close, args=args, name="end of loop", daemon=True)
         closing.start()
         closing.join(2 * CLOSE_SECONDS)
+    if task.cancelled():
+        raise AdapterError("the run was cancelled from inside; look for it in the adapters")
+    return task.result()
 
 
-def _result_of(
-    task: asyncio.Task[T], loop: asyncio.AbstractEventLoop, note: Callable[[str], None]
-) -> T:
-    while True:
+def _run_until_done(
+    task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, note: Callable[[str], None]
+) -> None:
+    """Turn the loop until the task is done, whoever else ends a turn."""
+    import asyncio
+
+    waiting: asyncio.Task[Any] | None = None
+    told = False
+    while not task.done():
+        if waiting is None or waiting.done():
+            # The one task of ours that others see; it may be cancelled, and libraries look for it.
+            waiting = asyncio.Task(asyncio.wait({task}), loop=loop)
         try:
-            return loop.run_until_complete(task)
+            with _not_to_be_stopped(loop, waiting):
+                loop.run_until_complete(waiting)
         except (SystemExit, KeyboardInterrupt) as error:
-            if task.done():
+            if not task.done():
+                note(f"code in the background raised {type(error).__name__}; the run goes on")
+        except asyncio.CancelledError:
+            pass
+        except RuntimeError:
+            if loop.is_closed():
                 raise
-            note(f"code in the background raised {type(error).__name__}; the run goes on")
+            if not told:
+                note("code in the background stopped the event loop; the run goes on")
+            told = True
 
 
-def _close(loop: asyncio.AbstractEventLoop) -> None:
+@contextmanager
+def _not_to_be_stopped(
+    loop: asyncio.AbstractEventLoop, waiting: asyncio.Task[Any]
+) -> Iterator[None]:
+    """Refuse whoever stops the loop before its time, so that it is told as the caller's fault."""
+    stop = loop.stop
+
+    def refuse() -> None:
+        if not waiting.done():
+            raise RuntimeError("the event loop is not the adapter's to stop")
+        stop()
+
+    with suppress(AttributeError):  # a loop that is written in C
+        loop.stop = refuse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        getattr(loop, "__dict__", {}).pop("stop", None)
+
+
+def _close(loop: asyncio.AbstractEventLoop, tasks: Collection[asyncio.Task[Any]]) -> None:
     """Cancel what is left and close the loop; in a thread, since what is left may block."""
     import asyncio
 
     with suppress(BaseException):
-        left = asyncio.all_tasks(loop)
+        left = {task for task in tasks if not task.done()}
         for task in left:
             task.cancel()
         if left:

@@ -14,7 +14,7 @@ import traceback
 import click
 
 from retrieverbench.cli.baseline import baseline
-from retrieverbench.cli.ending import Ending
+from retrieverbench.cli.ending import INTERRUPTED, Ending
 from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
@@ -30,24 +30,22 @@ from retrieverbench.cli.output import (
 )
 from retrieverbench.cli.run import run
 from retrieverbench.cli.score import score
+from retrieverbench.cli.supervised import Supervision
 from retrieverbench.errors import InputError, RetrieverBenchError
 
 CRASH = 5
-INTERRUPTED = 130
 _WORD = re.compile(r"\w+")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="retrieverbench")
 @click.option("--debug", is_flag=True, help="Show where expected errors came from.")
-@click.pass_context
-def command(context: click.Context, *, debug: bool) -> None:
+def command(*, debug: bool) -> None:  # the arguments themselves are read
     """Measure retrievers: quality, latency and cross-tenant leakage in one run.
 
     Exit codes: 0 passed; 1 a rule failed; 2 wrong input; 3 a backend failed; 4 a tenant
     leak; 5 nothing valid was measured; 130 interrupted.
     """
-    context.obj = debug
 
 
 for part in (run, leaks, score, golden, adapters, engines, engine, init, baseline):
@@ -58,20 +56,23 @@ def main() -> None:
     """Run the command and exit; the only place that does."""
     ending = Ending(CRASH)
     open_streams()
-    code = _exit_code()
+    supervision = Supervision()
+    code = _exit_code(supervision)
+    supervision.send(code)
     close_streams()
     ending.soon(code)
     sys.exit(code)
 
 
-def _exit_code() -> int:
+def _exit_code(supervision: Supervision | None = None) -> int:
+    """Of the command that the arguments name; jobs get a process of their own if supervised."""
     debug = "--debug" in sys.argv
     if debug:
         _log_to_stderr()
     # Without any handler Python writes libraries' warnings to stderr, as if we said them.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
-        result = command.main(standalone_mode=False)
+        result = command.main(standalone_mode=False, obj=supervision)
     except click.ClickException as error:
         with unbroken(sys.stderr):
             error.show()

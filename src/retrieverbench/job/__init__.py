@@ -2,6 +2,7 @@
 
 from retrieverbench.job.audit import run_audit
 from retrieverbench.job.execute import run_suite
+from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.prepare import Prepared, prepare
 from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
 from retrieverbench.job.verify import verify
@@ -15,5 +16,6 @@ __all__ = [
     "prepare",
     "run_audit",
     "run_suite",
+    "stopped_by",
     "verify",
 ]

@@ -81,7 +81,7 @@ async def run_audit(
     audited = [Audited(state) for state in make_states(prepared)]
     complete = False
     engines = Engines(fetching(progress), compose)
-    async with stopped_by(interrupt), engines:
+    async with stopped_by(interrupt.wait), engines:
         begin_engines([each.state for each in audited], engines)
         for each in audited:
             await _audit(job, each, engines, probes)

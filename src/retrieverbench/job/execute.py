@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack
 import anyio
 
 from retrieverbench.engines.compose import Compose
-from retrieverbench.errors import Interrupted
 from retrieverbench.job.assemble import assemble, target_results
 from retrieverbench.job.context import Job, make_job
 from retrieverbench.job.interrupt import stopped_by
@@ -49,14 +48,14 @@ async def run_suite(
     """Run a checked suite and return its artifact, without a verdict.
 
     When `interrupt` is set, work stops, everything is closed and the artifact says
-    `complete = False`; Interrupted is raised when there is nothing to keep yet. Raises
-    InputError for a suite that an adapter refuses, and what the embedder raises.
+    `complete = False`, whatever was measured by then. Raises InputError for a suite that an
+    adapter refuses, and what the embedder raises.
     """
     states = make_states(prepared)
     job = make_job(prepared, environ, progress)
     complete = False
     engines = Engines(fetching(progress), compose)
-    async with stopped_by(interrupt), engines:
+    async with stopped_by(interrupt.wait), engines:
         await _measure(job, states, engines)
         complete = True
     if not complete:
@@ -64,8 +63,6 @@ async def run_suite(
             state.probes_stopped = state.probes_stopped or "interrupted"
     for fault in engines.faults:
         progress.note(fault)
-    if not complete and not any(state.opened for state in states):
-        raise Interrupted("interrupted before anything was loaded")
     return assemble(
         prepared,
         target_results(prepared, states),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 import anyio
 
@@ -19,6 +21,8 @@ T = TypeVar("T")
 CANCEL_SECONDS = 2.0
 """How long a cancelled call may clean up; it is cancelled again after half of it."""
 
+_is_foreign = ContextVar("is_foreign", default=False)
+"""Inherited by the tasks that foreign code starts."""
 _left_behind: set[asyncio.Task[object]] = set()
 """Held until they end, for a loop holds its tasks weakly."""
 
@@ -43,6 +47,27 @@ class Outcome(Generic[T]):
     late: bool = False
 
 
+def keep_apart(loop: asyncio.AbstractEventLoop) -> Collection[asyncio.Task[Any]]:
+    """Let `asyncio.all_tasks` show foreign code its own tasks alone; return the set of all.
+
+    Code that cancels whatever runs, as recipes for an orderly end do, then cancels its own
+    calls and nothing of the run.
+    """
+    tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
+
+    def create(
+        loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        task = asyncio.Task(coroutine, loop=loop, **options)
+        tasks.add(task)
+        if not (options.get("context") or copy_context()).get(_is_foreign, False):
+            asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for task factories
+        return task
+
+    loop.set_task_factory(create)
+    return tasks
+
+
 async def call(
     function: Callable[[], Awaitable[T]], *, seconds: float, name: str
 ) -> Outcome[T] | None:
@@ -51,7 +76,9 @@ async def call(
     None when it was left behind. `name` says what is called, for those who look at the task.
     Cancelled itself, it cancels the call too and gives it the same time to clean up.
     """
-    task = asyncio.create_task(_outcome(function), name=name)
+    context = copy_context()
+    context.run(_is_foreign.set, True)
+    task = asyncio.create_task(_outcome(function), name=name, context=context)
     try:
         await asyncio.wait({task}, timeout=seconds)
         late = not task.done()

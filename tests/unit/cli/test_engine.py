@@ -68,6 +68,18 @@ def engine_of(process: subprocess.Popen[str]) -> int:
     return pid
 
 
+def folder_of(process: subprocess.Popen[str]) -> Path:
+    """The engine's folder, whose lock the command holds; an empty path before there is one."""
+    for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            held = descriptor.readlink()
+        except OSError:  # closed since
+            continue
+        if held.parent.name.startswith("retrieverbench-"):
+            return held.parent
+    return Path()
+
+
 def test_an_engine_that_ends_is_3_with_its_last_words(start: Start, ready: Path) -> None:
     process, _ = start()
     os.kill(engine_of(process), signal.SIGQUIT)  # PostgreSQL's immediate shutdown
@@ -86,14 +98,34 @@ def test_kill_9_leaves_no_password_behind(start: Start, ready: Path) -> None:
     assert list(ready.parent.iterdir()) == []
 
 
-def test_a_ready_file_of_another_start_stays(start: Start, ready: Path) -> None:
+def test_signals_leave_nothing_but_a_ready_file_of_another_start(start: Start, ready: Path) -> None:
     process, _ = start()
+    folder = folder_of(process)
     ready.unlink()
     ready.write_text("another's", "utf-8")
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-    assert process.returncode == 0
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+        process.send_signal(number)
+        sleep(0.02)
+    _, errors = process.communicate(timeout=60)
+    assert not folder.exists()
+    assert (process.returncode, errors) == (0, "")
     assert ready.read_text("utf-8") == "another's"
+
+
+def test_signals_during_the_start_leave_nothing() -> None:
+    need_engine("pgvector")
+    command = [str(COMMAND), "engine", "start", "pgvector"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: process.poll() is not None or folder_of(process) != Path())
+        folder = folder_of(process)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            sleep(0.02)
+        _, errors = process.communicate(timeout=60)
+    assert not folder.exists()
+    assert (process.returncode, errors) == (
+        130, "error: interrupted before the engine answered\n"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("where", ["absent/ready.json", ""])

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_body_runs_to_its_end_without_a_signal() -> None:
     done = False
-    async with stopped_by(anyio.Event()):
+    async with stopped_by(anyio.Event().wait):
         await anyio.lowlevel.checkpoint()
         done = True
     assert done
@@ -23,7 +23,7 @@ async def test_the_body_runs_to_its_end_without_a_signal() -> None:
 async def test_a_signal_cancels_the_body_and_work_goes_on_behind_it() -> None:
     interrupt = anyio.Event()
     steps: list[str] = []
-    async with stopped_by(interrupt):
+    async with stopped_by(interrupt.wait):
         interrupt.set()
         try:
             await anyio.sleep(30)
@@ -36,11 +36,11 @@ async def test_a_signal_cancels_the_body_and_work_goes_on_behind_it() -> None:
 
 async def test_an_error_comes_out_as_itself() -> None:
     with pytest.raises(InputError, match="mine"):
-        async with stopped_by(anyio.Event()):
+        async with stopped_by(anyio.Event().wait):
             raise InputError("mine")
 
 
 async def test_a_defect_is_not_hidden() -> None:
     with pytest.raises((ValueError, ExceptionGroup)):
-        async with stopped_by(anyio.Event()):
+        async with stopped_by(anyio.Event().wait):
             raise ValueError("a defect")

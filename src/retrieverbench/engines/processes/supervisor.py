@@ -94,7 +94,7 @@ def _spawn(command: list[str], order: dict[str, Any]) -> subprocess.Popen[bytes]
             env=order["env"],
             start_new_session=True,
             # This process has one thread, so code between fork and exec is safe.
-            preexec_fn=lambda: _die_with(supervisor),  # noqa: PLW1509
+            preexec_fn=lambda: die_with(supervisor),  # noqa: PLW1509
             **(identity if user is not None else {}),
         )
     Path(order["pid_file"]).write_text(f"{engine.pid} {_started(engine.pid)}", "ascii")
@@ -175,7 +175,7 @@ def _started(pid: int) -> str:
         return "?"
 
 
-def _die_with(supervisor: int) -> None:
+def die_with(supervisor: int) -> None:
     """In the child: be killed when the supervisor dies, kill -9 included."""
     _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != supervisor:  # it died before the line above

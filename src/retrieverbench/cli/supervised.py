@@ -1,0 +1,115 @@
+"""A job in a process of its own: its exit code is what it sent, however its process ends.
+
+Adapters and their clients run inside the job and can end its process at any moment:
+`os._exit(0)`, another program in its place, a fault in C code, a kernel short of memory. None of
+that may look like a verdict, least of all like one that passed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from contextlib import suppress
+from types import FrameType
+
+from retrieverbench.cli.ending import ASKING, INTERRUPTED
+from retrieverbench.cli.output import close_streams
+from retrieverbench.errors import AdapterError
+
+
+class Supervision:
+    """Splits the process in two, the job and the parent that waits for its exit code."""
+
+    def __init__(self) -> None:
+        self._job = 0
+        self._outbox = -1
+
+    def begin(self) -> int | None:
+        """Fork: None in the job, which goes on; in the parent its exit code, once it has ended.
+
+        Called before there is any thread or loop. The job has a process group of its own, so
+        that Ctrl-C reaches the parent alone and the job gets each signal once; it dies with
+        the parent. Raises AdapterError in the parent when the job ended without `send`.
+        """
+        close_streams()  # what is buffered would be written twice
+        inbox, outbox = _pipe()
+        parent = os.getpid()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ASKING)
+        job = os.fork()
+        if job:
+            os.close(outbox)
+            return _code_of(job, inbox)
+        os.close(inbox)
+        self._job, self._outbox = os.getpid(), outbox
+        os.setpgid(0, 0)
+        for number in (signal.SIGTTIN, signal.SIGTTOU):
+            signal.signal(number, signal.SIG_IGN)  # the terminal would stop a background group
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        from retrieverbench.engines.processes.supervisor import die_with
+
+        die_with(parent)
+        return None
+
+    def send(self, code: int) -> None:
+        """The job's exit code to the parent; nothing outside the job, a fork of it included."""
+        if os.getpid() == self._job:
+            with suppress(OSError):
+                os.write(self._outbox, bytes([code]))
+
+
+def _pipe() -> tuple[int, int]:
+    """Never in the place of a standard stream that is closed: others write there."""
+    ends = os.pipe()
+    inbox, outbox = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)
+    for end in ends:
+        os.close(end)
+    return inbox, outbox
+
+
+def _code_of(job: int, inbox: int) -> int:
+    """Pass signals on until the job ends; then what it sent."""
+    asked = False
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        os.kill(job, number)
+
+    def pause(_number: int, _frame: FrameType | None) -> None:
+        os.kill(job, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.kill(job, signal.SIGCONT)  # we go on, and so does the job
+
+    signal.signal(signal.SIGTSTP, pause)
+    for number in ASKING:
+        signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
+    # The number stays the job's until it is reaped: until then nobody else can get the signals.
+    os.waitid(os.P_PID, job, os.WEXITED | os.WNOWAIT)
+    for number in (*ASKING, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    _, status = os.waitpid(job, 0)
+    os.set_blocking(inbox, False)  # a process that the job left may hold the other end
+    with suppress(BlockingIOError):
+        if sent := os.read(inbox, 1):
+            return sent[0]
+    if asked:
+        return INTERRUPTED
+    raise AdapterError(
+        f"the run ended before its verdict: its process {_end(os.waitstatus_to_exitcode(status))}"
+    )
+
+
+def _end(code: int) -> str:
+    """How a process ended, and where to look."""
+    if code >= 0:
+        return (
+            f"ended by itself with code {code}; look for os._exit and os.exec in the adapters "
+            "and their clients"
+        )
+    name = signal.Signals(-code).name
+    remedy = "look for the kernel's out-of-memory message, and for who else sends it"
+    if name != "SIGKILL":
+        remedy = "run it with python -X faulthandler to see where"
+    return f"was killed by {name}; {remedy}"
