@@ -89,11 +89,35 @@ class ReadOnly:
 """
 
 
-def test_what_cannot_be_loaded_is_not_accused(bench: Bench) -> None:
+def test_what_is_only_read_and_answers_nothing_is_not_accused(bench: Bench) -> None:
     (bench.folder / "mine.py").write_text(READ_ONLY)
-    done = bench.run("leaks", bench.suite('adapter = "mine.py:ReadOnly"\nmodes = ["lexical"]'))
+    suite = bench.suite('adapter = "mine.py:ReadOnly"\nmodes = ["lexical"]')
+    done = bench.run("leaks", suite)
     assert done.returncode == 5, done.stdout + done.stderr
-    assert "this adapter cannot be loaded; give it put and settle" in done.stdout
+    (target,) = bench.artifact()["targets"]
+    told = {probe["outcome"] for probe in target["probes"]}
+    assert told == {"inconclusive", "not applicable"}
+    assert "its control failed: 'birch' finds its own canary" in " ".join(done.stdout.split())
+
+
+def test_one_tenant_has_nobody_to_leak_to_where_nothing_can_be_written(bench: Bench) -> None:
+    corpus = bench.folder / "corpus.jsonl"
+    own = [line for line in corpus.read_text().splitlines() if '"birch"' in line]
+    corpus.write_text("\n".join(own) + "\n")
+    cases = [
+        line
+        for line in (bench.folder / "golden.v1.jsonl").read_text().splitlines()
+        if '"birch"' in line
+    ]
+    (bench.folder / "golden.v1.manifest.json").unlink()
+    (bench.folder / "golden.v1.jsonl").unlink()
+    (bench.folder / "alone.jsonl").write_text("\n".join(cases) + "\n")
+    (bench.folder / "mine.py").write_text(READ_ONLY)
+    suite = bench.suite('adapter = "mine.py:ReadOnly"\nmodes = ["lexical"]')
+    suite.write_text(suite.read_text().replace("golden.v1.jsonl", "alone.jsonl"))
+    done = bench.run("leaks", suite)
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "the corpus has one tenant: there is nobody to leak to" in " ".join(done.stdout.split())
 
 
 def test_an_audit_never_becomes_a_baseline(bench: Bench) -> None:

@@ -10,13 +10,14 @@ import anyio
 
 from retrieverbench.adapter import Adapter, Description, Recorder
 from retrieverbench.engines.compose import Compose
-from retrieverbench.errors import BackendError, NotConfigured
+from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
 from retrieverbench.job.context import Job, make_job, settings_for
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
+from retrieverbench.job.reading import exported_world, read_questions
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     ARMS,
@@ -45,12 +46,7 @@ from retrieverbench.run import (
     open_adapter,
 )
 
-_READ_ONLY = {
-    True: "the audit writes chunks of its own, and nothing is written to an attached index; "
-    "audit the same settings without [targets.attach], in a place of their own",
-    False: "the audit writes chunks of its own, and this adapter cannot be loaded; "
-    "give it put and settle (capability 'put')",
-}
+_ONE_TENANT = "the corpus has one tenant: there is nobody to leak to"
 
 
 @dataclass(slots=True)
@@ -60,6 +56,12 @@ class Audited:
     state: EntryState
     results: list[ProbeResult] = field(default_factory=list)
     places: int = 0
+
+    @property
+    def is_read(self) -> bool:
+        """Whether nothing can be written to it: only the user's own chunks can be asked for."""
+        state = self.state
+        return state.loaded is not None and not is_loaded(state.entry, state.loaded)
 
 
 async def run_audit(
@@ -79,19 +81,20 @@ async def run_audit(
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
     audited = [Audited(state) for state in make_states(prepared)]
-    complete = False
+    reading, complete = job, False
     engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt.wait), engines:
         begin_engines([each.state for each in audited], engines)
+        reading = await read_questions(job, [each.state for each in audited if each.is_read])
         for each in audited:
-            await _audit(job, each, engines, probes)
+            await _audit(reading if each.is_read else job, each, engines, probes)
         complete = True
     for fault in engines.faults:
         progress.note(fault)
     artifact = assemble(
         prepared,
         [target for each in audited for target in _results(prepared, each)],
-        embedded=job.embedded,
+        embedded=reading.embedded,
         noise=None,
         run_id=job.run_id,
         started=job.started,
@@ -106,13 +109,11 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
         return
-    if not is_loaded(state.entry, state.loaded):
-        state.failure = NotConfigured(_READ_ONLY[state.entry.attach is not None])
-        job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
-        return
     capabilities = state.loaded.cls.capabilities
     log = RequestLog() if "record" in capabilities else None
-    world = make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
+    own = None if each.is_read else make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
+    chunks = job.chunks if own is None else own.all_chunks()
+    is_alone = own is None and len(job.prepared.chunks_per_tenant) < 2
     advance = job.progress.begin(f"{state.entry.name}: probes", len(probes), "probes")
     try:
         connection = await connect(state.entry, job.environ, engines)
@@ -124,15 +125,17 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
             async with _opened(job, each, connection, log, chunks, variant) as place:
                 yield place.adapter
 
-        async with _opened(job, each, connection, log, world.all_chunks()) as place:
+        async with _opened(job, each, connection, log, chunks) as place:
             state.place = place
+            world = own or await exported_world(job, state, place)
             blank = Scene(
                 adapter=place.adapter,
                 open=another,
                 world=world,
                 target=state.entry.name,
                 probe="",
-                mode=state.entry.modes[0],
+                mode=state.modes[0],
+                keys=place.keys,
                 arm=ARMS[0],
                 timeout=job.prepared.suite.timeout,
                 log=log,
@@ -143,7 +146,13 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
                 capabilities=capabilities,
                 pattern=job.prepared.suite.tenant_pattern,
             )
-            plan = AuditPlan(probes, state.entry.modes, ARMS)
+            plan = AuditPlan(
+                probes,
+                state.modes,
+                ARMS,
+                read_only=each.is_read,
+                nothing=_ONE_TENANT if is_alone else "",
+            )
             await audit_target(blank, plan, each.results, counting(advance))
     except BackendError as error:
         state.failure = error

@@ -18,12 +18,13 @@ from retrieverbench.leaks.control import (
     control_chunks,
 )
 from retrieverbench.leaks.declared import Declared
+from retrieverbench.leaks.exported import find_questions
 from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import DIMENSION, TENANTS, make_world
+from retrieverbench.leaks.world import DIMENSION, TENANTS, World, make_world
 
 __all__ = [
     "ARMS",
@@ -43,12 +44,14 @@ __all__ = [
     "Scene",
     "TimedCounts",
     "Variant",
+    "World",
     "ask_control",
     "audit_target",
     "bounds_of",
     "check_result",
     "control_cases",
     "control_chunks",
+    "find_questions",
     "foreign_hits",
     "leak_columns",
     "make_canaries",

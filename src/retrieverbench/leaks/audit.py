@@ -15,15 +15,21 @@ from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Arm, Mode, ProbeResult
 from retrieverbench.run import Abandoned, one_line
 
+READ_ONLY = "read-only: it needs chunks of the audit's own"
+
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """What is probed. `read_only` leaves out the probes that write."""
+    """What is probed. Of a `read_only` place only what needs no chunks of the audit's own.
+
+    `nothing` says why no probe makes sense, "" if some do.
+    """
 
     probes: Sequence[Probe]
     modes: Sequence[Mode]
     arms: Sequence[Arm]
     read_only: bool = False
+    nothing: str = ""
 
 
 async def audit_target(
@@ -75,7 +81,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
 
 
 async def _probe_once(probe: Probe, scene: Scene, plan: AuditPlan) -> ProbeResult:
-    scene.left_out = _left_out(probe, scene.capabilities, read_only=plan.read_only)
+    scene.left_out = plan.nothing or _left_out(probe, scene.capabilities, read_only=plan.read_only)
     start = perf_counter_ns()
     if not scene.left_out:
         try:
@@ -91,4 +97,4 @@ def _left_out(probe: Probe, capabilities: frozenset[str], *, read_only: bool) ->
     lacking = sorted(probe.needs - capabilities)
     if lacking:
         return f"the adapter does not declare {', '.join(lacking)}"
-    return "read-only" if read_only and probe.writes else ""
+    return READ_ONLY if read_only and not probe.asks_only else ""

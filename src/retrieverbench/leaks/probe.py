@@ -31,7 +31,8 @@ class Probe:
     `ask` puts its questions to a scene. `modes` are those it makes sense in, none for a probe
     of the place, which is asked once; `needs` the capabilities without which it is not
     applicable; `writes` whether it changes what the place holds, so that it gets a place of
-    its own and is not probed on an attached index.
+    its own. `asks_only` is for probes that need nothing but questions and a ledger: they alone
+    are asked of a place that is only read.
     `help` says what a failure means and what to do.
     """
 
@@ -45,6 +46,7 @@ class Probe:
     arms: tuple[Arm, ...] = ARMS
     needs: frozenset[str] = frozenset()
     writes: bool = False
+    asks_only: bool = False
 
 
 def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:

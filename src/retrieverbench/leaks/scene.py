@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
-from retrieverbench.errors import BackendError, InputError, TenantError
+from retrieverbench.errors import BackendError, InputError, Refused, TenantError
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.ledger import foreign_hits
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
@@ -38,7 +38,7 @@ from retrieverbench.model import (
     Value,
     parse_tenant,
 )
-from retrieverbench.run import Abandoned, BadAnswer, Step, check_response, search_once
+from retrieverbench.run import Abandoned, BadAnswer, Step, check_response, search_once, uid_of
 
 K = 5
 WRITE_TIMEOUTS = 20
@@ -83,7 +83,8 @@ class Scene:
     `grades` are the severities of the failures that have one of their own. `moving` are uids
     whose owner is changing, so that for a while nobody's seeing them is wrong. `declared` are
     properties that the target is known to have, by name; `description` is what the adapter
-    said of the place that was opened first.
+    said of the place that was opened first. `keys` translates the ids of an attached index to
+    uids; None where hits carry uids.
     """
 
     adapter: Adapter
@@ -112,6 +113,7 @@ class Scene:
     risks: list[Risk] = field(default_factory=list)
     moving: set[str] = field(default_factory=set)
     declared: Mapping[str, Declared] = field(default_factory=dict)
+    keys: Mapping[str, str] | None = None
     description: Description | None = None
     fidelity: Fidelity | None = None
 
@@ -266,16 +268,16 @@ class Scene:
             refused = True
         except BackendError as raised:
             # A TenantError or InputError that the adapter raised comes wrapped.
-            refused = isinstance(raised.__cause__, InputError)
+            refused = isinstance(raised.__cause__, InputError) or self._may_refuse(raised, query)
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
             uids = raised.uids if isinstance(raised, BadAnswer) else ()
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
         told = [answer, str(error) if error else "", responses]
-        self.judge(query.tenant, uids, told, asked=query.text)
+        self.judge(query.tenant, [self.uid(key) for key in uids], told, asked=query.text)
         return Seen(
-            uids=tuple(hit.uid for hit in hits),
+            uids=tuple(self.uid(hit.uid) for hit in hits),
             scores=tuple(hit.score for hit in hits),
             total=getattr(answer, "total", None),
             error=error,
@@ -283,6 +285,19 @@ class Scene:
             requests=requests,
             seconds=seconds,
         )
+
+    def _may_refuse(self, error: BackendError, query: Query) -> bool:
+        """A backend that turns strangers away by their rights refuses them."""
+        return isinstance(error, Refused) and query.tenant not in self.world.tenants
+
+    def uid(self, key: str) -> str:
+        """The uid of what a hit carries."""
+        return key if self.keys is None else uid_of(key, self.keys)
+
+    def key(self, uid: str) -> str:
+        """What the place calls a chunk; of one that it does not know the uid itself."""
+        keys = self.keys or {}
+        return next((key for key, known in keys.items() if known == uid), uid)
 
     def _taken(self) -> tuple[tuple[Request, ...] | None, Sequence[object]]:
         """What went out and came back since the last time; None where nothing is recorded."""
@@ -317,6 +332,7 @@ class Scene:
             for owner, chunk in self.world.canaries.items()
             if owner != tenant
             and chunk.uid not in known
+            and owner in self.world.tokens
             and self.world.tokens[owner] in words
             and self.world.tokens[owner] not in own_words
         ]

@@ -34,13 +34,15 @@ class World:
     """Chunks by tenant, the ledger over all of them, and each tenant's token of this run.
 
     `order` is the order in which all chunks are written; without it tenants are interleaved.
-    `repr` shows no token.
+    `repr` shows no token. `exported` is the user's record of a place that the audit did not
+    fill; `chunks` are then those that questions find, with the question in place of the text.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
     tokens: Mapping[TenantId, str] = field(default_factory=dict)
     canaries: Mapping[TenantId, Chunk] = field(default_factory=dict)
     order: Sequence[Chunk] = ()
+    exported: Sequence[Chunk] = ()
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"
@@ -53,7 +55,12 @@ class World:
     @cached_property
     def ledger(self) -> dict[str, TenantId]:
         """Uid → owner."""
-        return make_ledger(chunk for chunks in self.chunks.values() for chunk in chunks)
+        own = (chunk for chunks in self.chunks.values() for chunk in chunks)
+        return make_ledger(self.exported or own)
+
+    def private(self, tenant: TenantId) -> Sequence[Chunk]:
+        """What the tenant finds by its text, and nobody else may."""
+        return self.chunks[tenant] if self.exported else [self.canaries[tenant]]
 
     def all_chunks(self) -> list[Chunk]:
         """Every chunk in `order`, or interleaved as an application would write them."""

@@ -59,7 +59,8 @@ def headline(artifact: Artifact) -> str:
 def summary(artifact: Artifact) -> str:
     """What was asked of what, in one line."""
     if artifact.kind == "audit":
-        return f"suite {artifact.suite}: leak audit; chunks and questions are the audit's own"
+        own = "chunks and questions are the audit's own, of places that are only read the user's"
+        return f"suite {artifact.suite}: leak audit; {own}"
     golden = artifact.golden
     version = f" v{golden.version}" if golden.version is not None else " (unversioned)"
     review = f", {golden.needs_review} need review" if golden.needs_review else ""

@@ -14,10 +14,10 @@ async def canary_twin(scene: Scene) -> None:
     """Each tenant's canary, asked for by its owner and by the next tenant."""
     tenants = scene.world.tenants
     for owner, asker in zip(tenants, tenants[1:] + tenants[:1], strict=True):
-        canary = scene.world.canaries[owner]
-        own = await scene.ask(owner.value, canary.text, canary.vector)
-        scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own canary")
-        await scene.ask(asker.value, canary.text, canary.vector)
+        for canary in scene.world.private(owner):
+            own = await scene.ask(owner.value, canary.text, canary.vector)
+            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own canary")
+            await scene.ask(asker.value, canary.text, canary.vector)
 
 
 async def lexical_magnet(scene: Scene) -> None:
@@ -80,6 +80,7 @@ PROBES = (
         "critical",
         f"A tenant was shown another's private text; {_FILTER}.",
         canary_twin,
+        asks_only=True,
     ),
     Probe(
         "P02",
@@ -97,6 +98,7 @@ PROBES = (
         "critical",
         f"A vector that is another's found its chunk; {_FILTER}.",
         dense_magnet,
+        asks_only=True,
         modes=("dense", "hybrid"),
     ),
     Probe(
@@ -106,6 +108,7 @@ PROBES = (
         "critical",
         "A tenant that owns nothing must be answered with nothing, not with everything.",
         unknown_tenant,
+        asks_only=True,
     ),
     Probe(
         "P26",

@@ -11,6 +11,7 @@ from retrieverbench.leaks.named import EACH, ORDINARY, TEXT, open_named
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
+from retrieverbench.leaks.spellings import spellings
 from retrieverbench.leaks.unguarded import unchecked_tenant
 
 FAMILIES = (
@@ -26,7 +27,7 @@ async def hostile_names(scene: Scene) -> None:
     """Names that nobody bears, asked in the words of chunks that others own."""
     owner = scene.world.tenants[0]
     chunk = scene.world.chunks[owner][0]
-    for name in (*hostile.SYNTAX, *hostile.CONTROLS, *hostile.LONG[-2:]):
+    for name in (*hostile.SYNTAX, *hostile.CONTROLS, *hostile.LONG[-2:], *_respelt(scene)):
         seen = await scene.ask(name, chunk.text, chunk.vector)
         scene.expect(not seen.uids, f"the tenant {name!r:.60} got {len(seen.uids)} chunks")
         scene.expect(
@@ -34,6 +35,15 @@ async def hostile_names(scene: Scene) -> None:
         )
     own = await scene.ask(owner.value, chunk.text, chunk.vector)
     scene.control(chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question")
+
+
+def _respelt(scene: Scene) -> list[str]:
+    """Other spellings of the user's own tenants, where none may be loaded under such names."""
+    if not scene.world.exported:
+        return []
+    owners = {owner.value for owner in scene.world.ledger.values()}
+    one, other = (tenant.value for tenant in scene.world.tenants[:2])
+    return [name for name in spellings(one, other) if name not in owners]
 
 
 def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[None]]:
@@ -111,6 +121,7 @@ PROBES = (
         "critical",
         "A name was read as syntax: bind it as a parameter or escape it; write it in one place.",
         hostile_names,
+        asks_only=True,
     ),
     Probe(
         "P13",

@@ -99,6 +99,7 @@ PROBES = (
         "critical",
         "A list passes for a tenant: refuse it; an empty set of tenants matches nothing.",
         lists_of_tenants,
+        asks_only=True,
     ),
     Probe(
         "P24",

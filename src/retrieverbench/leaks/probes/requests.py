@@ -104,6 +104,7 @@ PROBES = (
         "A part of the request finds chunks without the asker's condition, or under one that is "
         "true for other documents too: put the tenant condition into every leg.",
         every_leg,
+        asks_only=True,
         needs=frozenset({"record"}),
     ),
     Probe(
@@ -113,5 +114,6 @@ PROBES = (
         "critical",
         "A question without a tenant must be refused before any request, never answered.",
         missing_tenant,
+        asks_only=True,
     ),
 )

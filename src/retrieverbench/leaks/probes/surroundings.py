@@ -61,6 +61,7 @@ PROBES = (
         "The server's own rule does not bind the role that searches: use a role that is "
         "neither superuser, owner nor BYPASSRLS.",
         rights,
+        asks_only=True,
         modes=(),
         arms=("guarded",),
     ),
@@ -71,6 +72,7 @@ PROBES = (
         "critical",
         "A reranker or an expansion saw chunks of others: give it own candidates only.",
         later_stages,
+        asks_only=True,
         modes=(),
         arms=("guarded",),
     ),

@@ -70,12 +70,13 @@ async def _got(scene: Scene, tenant: TenantId, uids: Sequence[str]) -> list[str]
     if not isinstance(scene.adapter, ReadsById):
         raise AdapterError("the adapter claims 'get' and lacks it")
     try:
-        hits: list[Hit] = await scene.call("get", partial(scene.adapter.get, tenant, uids))
+        asked = [scene.key(uid) for uid in uids]
+        hits: list[Hit] = await scene.call("get", partial(scene.adapter.get, tenant, asked))
     except Abandoned:
         raise
     except BackendError as error:
         return str(error)
-    found = [hit.uid for hit in hits]
+    found = [scene.uid(hit.uid) for hit in hits]
     scene.judge(tenant, found, list(hits))
     return found
 
@@ -121,6 +122,7 @@ PROBES = (
         "A foreign id is read, or told from one that does not exist: read by id under the "
         "tenant's condition.",
         by_id,
+        asks_only=True,
         needs=frozenset({"get"}),
         modes=(),
     ),

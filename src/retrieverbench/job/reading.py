@@ -1,0 +1,49 @@
+"""The audit of a target that is only read: questions of the golden set, owners by the corpus."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+
+from retrieverbench.errors import BackendError
+from retrieverbench.job.context import Job
+from retrieverbench.job.opening import embed, open_model
+from retrieverbench.job.state import EntryState
+from retrieverbench.leaks import World, find_questions
+from retrieverbench.leaks.scene import K
+from retrieverbench.model import Query, TenantId
+from retrieverbench.run import Abandoned, Place, check_response, search_once, uid_of
+
+
+async def read_questions(job: Job, states: Sequence[EntryState]) -> Job:
+    """A copy of the job with vectors of the questions, where one of these targets needs them."""
+    reading = replace(job, dimension=0)
+    dense = [state for state in states if set(state.entry.modes) - {"lexical"}]
+    embedding = await open_model(reading, dense) if dense else None
+    if embedding is not None:
+        await embed(reading, embedding, with_chunks=False)
+    return reading
+
+
+async def exported_world(job: Job, state: EntryState, place: Place) -> World:
+    """Which questions find which of the user's chunks, asked of the place itself.
+
+    A question that fails finds nothing; Abandoned is raised.
+    """
+
+    async def ask(tenant: TenantId, text: str, vector: array[float] | None) -> list[list[str]]:
+        answers = []
+        for mode in state.modes:
+            query = Query(text, tenant, K, mode, None if mode == "lexical" else vector)
+            try:
+                hits = check_response(await search_once(place.adapter, query, place.timeout), query)
+            except Abandoned:
+                raise
+            except BackendError:
+                return []
+            keys = place.keys
+            answers.append([h.uid if keys is None else uid_of(h.uid, keys) for h in hits])
+        return answers
+
+    return await find_questions(job.chunks, job.prepared.cases, job.vectors, ask)

@@ -1,0 +1,106 @@
+"""`retrieverbench leaks` on an index of the user's own: asked, judged, and never written to."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bench_support import Bench, Done, write_example
+from engine_support import need_engine
+from retrieverbench.embedding.hashing import HashingEmbedder
+from retrieverbench.golden import load_set
+from retrieverbench.model import Chunk
+from retrieverbench.run import Engines, TargetEntry, connect
+from retrieverbench.testing import UsersIndex
+
+INDEXES = Path(__file__).parents[1] / "contract" / "indexes"
+NAMES = ("pgvector", "qdrant")
+ASKED = {"P01", "P03", "P04", "P12", "P21", "P22", "P23", "P27"}
+
+
+@dataclass(frozen=True)
+class Attached:
+    """An index that holds the example's chunks, as a [[targets]] entry with its secrets."""
+
+    entry: str
+    environ: Mapping[str, str]
+
+    def audit(self, bench: Bench, *more: str) -> Done:
+        return bench.run("leaks", bench.suite(self.entry), *more, env=self.environ)
+
+
+def entry(name: str, endpoint: str, index: UsersIndex) -> str:
+    fields = index.fields
+    secrets = {key: f"USERS_{key}" for key in index.secrets or {}}
+    return f"""adapter = "{name}"
+endpoint = "{endpoint}"
+secrets = {table(secrets)}
+search = {table((index.options or {}).get("search", {}))}
+[targets.attach]
+name = "{fields.name}"
+id = "{fields.id}"
+tenant = "{fields.tenant}"
+text = ["{fields.text[0]}"]
+vector = "{fields.vector}"
+matches = "uid"
+"""
+
+
+def table(values: Mapping[str, object]) -> str:
+    """An inline table of texts."""
+    inside = ", ".join(f'{key} = "{value}"' for key, value in values.items())
+    return f"{{ {inside} }}"
+
+
+async def with_vectors(folder: Path) -> list[Chunk]:
+    """The example's chunks as a user would have loaded them, by the suite's embedder."""
+    corpus, _golden = load_set(folder / "golden.v1.jsonl", folder / "corpus.jsonl")
+    vectors = await HashingEmbedder().embed_documents([c.searchable_text for c in corpus.chunks])
+    return [replace(c, vector=v) for c, v in zip(corpus.chunks, vectors, strict=True)]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+async def attached(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    anyio_backend: str,  # so that tests that are no coroutines may ask for it
+) -> AsyncIterator[Attached]:
+    name: str = request.param
+    need_engine(name)
+    chunks = await with_vectors(write_example(tmp_path_factory.mktemp("example")))
+    async with AsyncExitStack() as stack:
+        engines = await stack.enter_async_context(Engines())
+        target = TargetEntry(adapter=name, name=name, engine="embedded")
+        server = await connect(target, os.environ, engines)
+        make = runpy.run_path(str(INDEXES / f"{name}.py"))["make"]
+        index = await stack.enter_async_context(make(server, chunks))
+        environ = {f"USERS_{key}": value.reveal() for key, value in index.secrets.items()}
+        yield Attached(entry(name, server.endpoint, index), environ)
+
+
+def outcomes(bench: Bench) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for target in bench.artifact()["targets"]:
+        for probe in target["probes"]:
+            found.setdefault(probe["outcome"], set()).add(probe["probe"])
+    return found
+
+
+def test_a_clean_index_passes_and_says_what_was_not_probed(
+    attached: Attached, bench: Bench
+) -> None:
+    done = attached.audit(bench)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = outcomes(bench)
+    assert found["pass"] >= ASKED
+    assert "fail" not in found
+    assert "inconclusive" not in found
+    said = " ".join(done.stdout.split())
+    assert "Not probed" in said
+    assert "read-only: it needs chunks of the audit's own" in said
