@@ -30,16 +30,19 @@ from retrieverbench.leaks import (
     RequestLog,
     Scene,
     Variant,
+    World,
     audit_target,
     bounds_of,
     make_world,
 )
+from retrieverbench.leaks.places import OpenAdapter
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
 from retrieverbench.run import (
     Connection,
     Engines,
     Place,
     Suite,
+    TargetEntry,
     connect,
     is_loaded,
     load_place,
@@ -109,8 +112,7 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
         return
-    capabilities = state.loaded.cls.capabilities
-    log = RequestLog() if "record" in capabilities else None
+    log = RequestLog() if "record" in state.loaded.cls.capabilities else None
     own = None if each.is_read else make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
     chunks = job.chunks if own is None else own.all_chunks()
     is_alone = own is None and len(job.prepared.chunks_per_tenant) < 2
@@ -128,24 +130,7 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
         async with _opened(job, each, connection, log, chunks) as place:
             state.place = place
             world = own or await exported_world(job, state, place)
-            blank = Scene(
-                adapter=place.adapter,
-                open=another,
-                world=world,
-                target=state.entry.name,
-                probe="",
-                mode=state.modes[0],
-                keys=place.keys,
-                arm=ARMS[0],
-                timeout=job.prepared.suite.timeout,
-                log=log,
-                layout=state.entry.layout,
-                declared=_declared(job.prepared.suite, state, place.description),
-                description=place.description,
-                fidelity=place.fidelity,
-                capabilities=capabilities,
-                pattern=job.prepared.suite.tenant_pattern,
-            )
+            blank = _scene(job, place, world, another, log)
             plan = AuditPlan(
                 probes,
                 state.modes,
@@ -157,6 +142,33 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
     except BackendError as error:
         state.failure = error
         job.progress.note(f"{state.entry.name}: audit ended: {error}")
+
+
+def _scene(
+    job: Job, place: Place, world: World, another: OpenAdapter, log: RequestLog | None
+) -> Scene:
+    """Before any probe: `world` is what the place holds, `another` opens further places."""
+    suite, entry = job.prepared.suite, place.entry
+    if log is not None:
+        log.take()
+    return Scene(
+        adapter=place.adapter,
+        open=another,
+        world=world,
+        target=entry.name,
+        probe="",
+        mode=entry.modes[0],
+        keys=place.keys,
+        arm=ARMS[0],
+        timeout=suite.timeout,
+        log=log,
+        layout=entry.layout,
+        declared=_declared(suite, entry, place.description),
+        description=place.description,
+        fidelity=place.fidelity,
+        capabilities=place.loaded.cls.capabilities,
+        pattern=suite.tenant_pattern,
+    )
 
 
 @asynccontextmanager
@@ -188,16 +200,16 @@ async def _opened(
             yield await load_place(opened, chunks)
 
 
-def _declared(suite: Suite, state: EntryState, told: Description) -> Mapping[str, Declared]:
+def _declared(suite: Suite, entry: TargetEntry, told: Description) -> Mapping[str, Declared]:
     """By the adapter, which names no numbers, and by the suite, whose word is the later one."""
     found = {
         "shared_idf": Declared(1.0, "the adapter's description"),
         "eventual_visibility": Declared(suite.timeout, "the adapter's description"),
     }
     declared = {name: each for name, each in found.items() if name in told.properties}
-    names = [(entry.name, entry.layout) for entry in suite.targets]
-    number = names.index((state.entry.name, state.entry.layout))
-    for name, value in asdict(state.entry.declares).items():
+    names = [(one.name, one.layout) for one in suite.targets]
+    number = names.index((entry.name, entry.layout))
+    for name, value in asdict(entry.declares).items():
         if value:
             line = suite.line("targets", number, "declares", name)
             declared[name] = Declared(float(value), f"{suite.path.name}:{line}")
