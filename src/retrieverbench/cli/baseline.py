@@ -44,10 +44,13 @@ def accept(
     """Make the run in ARTIFACT the baseline of its suite, target by target.
 
     ARTIFACT is one .json file of a run, or the folder of a suite's runs, of which the newest
-    is taken. Every score is computed again from the answers in it, with the golden set and
-    corpus that the suite names; a number that differs is refused, and so is a run with a
-    leak, errors, an unversioned golden set or an uncommitted tree. Prints how each mean
-    differs from the baseline before.
+    is taken. Everything in it is computed again or checked against the suite, the golden set
+    and the corpus: what differs is refused, and so is a run with a leak, errors, an
+    unversioned golden set or an uncommitted tree. Prints how each mean differs from the
+    baseline before.
+
+    Nothing can tell whether these are true: the ids and scores of the answers, times within
+    what stands beside them, what the backend says of itself, versions, machine, date, commit.
     """
     from retrieverbench.job import verify
     from retrieverbench.report import (

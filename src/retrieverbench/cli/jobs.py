@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from retrieverbench.engines.compose import Compose
     from retrieverbench.job import Prepared, Progress
-    from retrieverbench.model import Artifact
+    from retrieverbench.model import Artifact, CommandLine
     from retrieverbench.run import Suite, TargetEntry
 
     Work = Callable[[Progress, anyio.Event], Awaitable[Artifact]]
@@ -162,6 +162,19 @@ def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = 
     return Ready(prepared, folder, formats, services)
 
 
+def command_line(chosen: Chosen, *, timing: bool) -> CommandLine:
+    """What the options changed of the suite, for the artifact."""
+    from retrieverbench.model import CommandLine
+
+    return CommandLine(
+        only=chosen.only,
+        require=chosen.require,
+        adapters=tuple(_adapter_name(word) for word in chosen.extra),
+        timing=timing,
+        compose=chosen.compose,
+    )
+
+
 def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> Suite:
     """The suite with what the command line adds and leaves out; InputError where they clash."""
     from retrieverbench.run import suite_faults
@@ -183,7 +196,7 @@ def _entry(word: str) -> TargetEntry:
     from retrieverbench.run import LAYOUTS, TargetEntry, load_adapter
 
     path, _, cls = word.rpartition(":")
-    absolute = f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
+    absolute = _adapter_name(word)
     if path.endswith(".py") and not Path(path).is_file():
         raise InputError(
             f"--adapter {word}: {path} is not there; name a .py file, seen from the folder "
@@ -199,6 +212,12 @@ def _entry(word: str) -> TargetEntry:
                 f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(known)}"
             )
     return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes, layout=layouts[0])
+
+
+def _adapter_name(word: str) -> str:
+    """The adapter that `--adapter` names, wherever the suite lies."""
+    path, _, cls = word.rpartition(":")
+    return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
 
 
 def _check_writable(folder: Path, suite: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieverbench.cli.jobs import Chosen, make_ready, measure, report, suite_options
+from retrieverbench.cli.jobs import Chosen, command_line, make_ready, measure, report, suite_options
 
 if TYPE_CHECKING:
     import anyio
@@ -47,7 +47,8 @@ def run(chosen: Chosen, *, no_timing: bool) -> int:
         refusals=refusals,
     )
     file = _seen_from(ready.folder, suite.path)
-    return report(replace(artifact, verdict=verdict, suite_file=file), ready)
+    command = command_line(chosen, timing=not no_timing)
+    return report(replace(artifact, verdict=verdict, suite_file=file, command=command), ready)
 
 
 def _seen_from(folder: Path, file: Path) -> str:

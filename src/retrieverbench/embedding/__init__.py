@@ -1,7 +1,7 @@
 """Texts into vectors, with a cache on disk."""
 
 from retrieverbench.embedding.cache import VectorCache
-from retrieverbench.embedding.config import EmbeddingConfig, open_embedder
+from retrieverbench.embedding.config import EmbeddingConfig, known_identity, open_embedder
 from retrieverbench.embedding.corpus import embed_corpus, embed_queries
 from retrieverbench.embedding.hashing import HashingEmbedder
 from retrieverbench.embedding.identity import compare_identities, probe_embedder
@@ -20,6 +20,7 @@ __all__ = [
     "compare_identities",
     "embed_corpus",
     "embed_queries",
+    "known_identity",
     "open_embedder",
     "probe_embedder",
 ]

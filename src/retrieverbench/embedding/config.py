@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt
 
 from retrieverbench.adapter import Secret
 from retrieverbench.embedding.hashing import HashingEmbedder
-from retrieverbench.embedding.minilm import MiniLM
-from retrieverbench.embedding.openai_endpoint import Endpoint, OpenAIEmbedder
+from retrieverbench.embedding.minilm import IDENTITY, MiniLM
+from retrieverbench.embedding.openai_endpoint import Endpoint, OpenAIEmbedder, endpoint_identity
 from retrieverbench.embedding.shipped import Shipped
 from retrieverbench.errors import InputError
 from retrieverbench.options import nearest
@@ -68,11 +68,7 @@ async def open_embedder(
     faults = _faults(config, secrets)
     if faults:
         raise InputError(*faults)
-    given = {
-        field.name: value
-        for field in fields(config)
-        if field.name in _KEYS[config.kind] and (value := getattr(config, field.name)) is not None
-    }
+    given = _given(config)
     match config.kind:
         case "minilm":
             return MiniLM(**given)
@@ -82,6 +78,32 @@ async def open_embedder(
             return HashingEmbedder(*given.values())
         case "shipped":
             return Shipped.read(folder / given["queries"])
+
+
+def known_identity(config: EmbeddingConfig, folder: Path = Path()) -> Mapping[str, str]:
+    """What its embedder says that it is, without a package, a secret or a server.
+
+    Of an endpoint all but `dimension`, which only the server knows.
+    """
+    given = _given(config)
+    match config.kind:
+        case "minilm":
+            return IDENTITY
+        case "openai":
+            return endpoint_identity(Endpoint(**given))
+        case "hashing":
+            return HashingEmbedder(*given.values()).identity
+        case "shipped":
+            return Shipped.read(folder / given["queries"]).identity
+
+
+def _given(config: EmbeddingConfig) -> dict[str, Any]:
+    """The settings that its embedder takes and that are set."""
+    return {
+        field.name: value
+        for field in fields(config)
+        if field.name in _KEYS[config.kind] and (value := getattr(config, field.name)) is not None
+    }
 
 
 def _faults(config: EmbeddingConfig, secrets: Mapping[str, Secret]) -> list[str]:

@@ -22,6 +22,15 @@ _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 _DIMENSION = 384
 _LONGEST = 256  # tokens; the model was trained on no more, what follows is cut off
 
+IDENTITY: Mapping[str, str] = {
+    "model": "all-MiniLM-L6-v2 int8 onnx",
+    "model_sha256": _MODEL_SHA256,
+    "tokenizer_sha256": _TOKENIZER_SHA256,
+    "pooling": "mean, L2",
+    "truncation": f"{_LONGEST} tokens",
+    "provider": "onnxruntime CPU",
+}
+
 
 class MiniLM:
     """Mean of the last layer's tokens, L2-normalised; texts are cut at 256 tokens.
@@ -46,14 +55,7 @@ class MiniLM:
     @property
     def identity(self) -> Mapping[str, str]:
         """Everything that changes a vector."""
-        return {
-            "model": "all-MiniLM-L6-v2 int8 onnx",
-            "model_sha256": _MODEL_SHA256,
-            "tokenizer_sha256": _TOKENIZER_SHA256,
-            "pooling": "mean, L2",
-            "truncation": f"{_LONGEST} tokens",
-            "provider": "onnxruntime CPU",
-        }
+        return IDENTITY
 
     @property
     def dimension(self) -> int:

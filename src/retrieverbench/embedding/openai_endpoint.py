@@ -74,12 +74,7 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> Mapping[str, str]:
         """Model, where it is served, and the length of its vectors."""
-        return {
-            "model": self._endpoint.model,
-            "endpoint": self._endpoint.base_url.rstrip("/"),
-            "dimension": str(self._dimension),
-            "pooling": "by the server, L2",
-        }
+        return {**endpoint_identity(self._endpoint), "dimension": str(self._dimension)}
 
     @property
     def dimension(self) -> int:
@@ -189,3 +184,12 @@ def _seconds(header: str | None) -> float | None:
         return float(header) if header else None
     except ValueError:  # a date, which says no more than "later"
         return None
+
+
+def endpoint_identity(endpoint: Endpoint) -> dict[str, str]:
+    """The model and where it is served."""
+    return {
+        "model": endpoint.model,
+        "endpoint": endpoint.base_url.rstrip("/"),
+        "pooling": "by the server, L2",
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrieverbench.gate.against import baseline_mean
 from retrieverbench.gate.compare import differences
@@ -157,7 +157,7 @@ def _against_baseline(
     then = baseline_mean(name, baseline, result, part.cases)
     if isinstance(then, str):
         return _result(rule, result, "refused", then, observed=observed)
-    return _no_worse(rule, result, observed, then)
+    return against_mean(_result(rule, result, "pass", "", observed=observed), rule, then)
 
 
 def _for_information(
@@ -170,19 +170,18 @@ def _for_information(
     return f"; not judged: {rule.metric} {observed.value:.6g}, baseline {then:.6g}"
 
 
-def _no_worse(rule: Rule, result: TargetResult, observed: _Observed, then: float) -> RuleResult:
+def against_mean(result: RuleResult, rule: Rule, then: float) -> RuleResult:
+    """The rule's result once what it observed is compared with a baseline's mean."""
     tolerance = rule.tolerance or 0.0
-    value = observed.value
+    value = result.observed
     assert value is not None
     sign = -1.0 if is_lower_better(canonical(rule.metric or "")) else 1.0
     holds = sign * (value - then) >= -tolerance - GUARD
     reason = f"{rule.metric} {value:.6g}, baseline {then:.6g}, tolerance {tolerance:g}"
-    return _result(
-        rule,
+    return replace(
         result,
-        "pass" if holds else "fail",
-        "" if holds else reason,
-        observed=observed,
+        word="pass" if holds else "fail",
+        reason="" if holds else reason,
         limit=then - sign * tolerance,
         baseline=then,
     )
@@ -240,7 +239,6 @@ def _result(
     *,
     observed: _Observed | None = None,
     limit: float | None = None,
-    baseline: float | None = None,
 ) -> RuleResult:
     return RuleResult(
         rule=rule.name,
@@ -252,7 +250,6 @@ def _result(
         counter=rule.counter,
         observed=observed.value if observed else None,
         limit=limit,
-        baseline=baseline,
         n=observed.n if observed else None,
         line=rule.line,
     )

@@ -46,7 +46,18 @@ def judge(
     proven (5); passed (0). The reasons name every kind that occurred. `baselines` are by
     target label; `refusals` say which of them could not be read.
     """
-    results = _evaluate_all(artifact, rules, baselines)
+    results = evaluate_all(artifact, rules, baselines)
+    return conclude(artifact, results, inconclusive_leaks=inconclusive_leaks, refusals=refusals)
+
+
+def conclude(
+    artifact: Artifact,
+    results: Sequence[RuleResult],
+    *,
+    inconclusive_leaks: Literal["stop", "warn"] = "stop",
+    refusals: Sequence[str] = (),
+) -> Verdict:
+    """The verdict of rules that have been evaluated, as `judge` gives it."""
     found: list[Reason] = [
         *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
         *((REFUSED, "refused", text) for text in refusals),
@@ -74,9 +85,10 @@ def settled(found: list[Reason], results: Sequence[RuleResult]) -> Verdict:
     )
 
 
-def _evaluate_all(
+def evaluate_all(
     artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
 ) -> list[RuleResult]:
+    """Every rule on every target that it applies to, the implied ones included."""
     return [
         replace(evaluate(rule, result, artifact, baselines), implied=implied)
         for result in artifact.targets

@@ -5,7 +5,7 @@ from retrieverbench.job.execute import run_suite
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.prepare import Prepared, prepare
 from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
-from retrieverbench.job.verify import verify
+from retrieverbench.job.verification import verify
 
 __all__ = [
     "Advance",

@@ -19,13 +19,17 @@ from retrieverbench.model import (
     SCHEMA,
     Artifact,
     BackendRecord,
+    CaseResult,
+    Corpus,
     GoldenCase,
+    GoldenSet,
     LeakCheck,
     LeakFinding,
     Mode,
     Noise,
     Run,
     TargetResult,
+    Timings,
 )
 from retrieverbench.run import Place, is_loaded, one_line
 
@@ -59,12 +63,17 @@ def assemble(
         embedding=dict(embedded.identity),
         golden=golden_record(prepared.golden, prepared.corpus, prepared.metrics),
         targets=tuple(targets),
-        notes=(
-            "query vectors are computed before the clock starts; nothing caches answers",
-            *prepared.corpus.warnings,
-            *prepared.golden.warnings,
-        ),
+        notes=run_notes(prepared.corpus, prepared.golden),
         noise=noise,
+    )
+
+
+def run_notes(corpus: Corpus, golden: GoldenSet) -> tuple[str, ...]:
+    """What the reader of a run should know, its files' warnings included."""
+    return (
+        "query vectors are computed before the clock starts; nothing caches answers",
+        *corpus.warnings,
+        *golden.warnings,
     )
 
 
@@ -164,30 +173,35 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
     return leak_columns(
         run,
         found,
-        timed=_timed_counts(timed),
+        timed=timed_counts(timed.timings if timed else None, timed.rows if timed else 0),
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
         tenants=len(prepared.chunks_per_tenant),
-        distinct=len(
-            {
-                (case.query, case.tenant)
-                for case, result in zip(prepared.cases, run.results, strict=False)
-                if result.status == "ok"
-            }
-        ),
+        distinct=distinct_questions(prepared.cases, run.results),
         stopped=state.probes_stopped,
         read_only=state.loaded is not None and not is_loaded(state.entry, state.loaded),
     )
 
 
-def _timed_counts(timed: TimedResult | None) -> TimedCounts:
+def distinct_questions(cases: Sequence[GoldenCase], results: Sequence[CaseResult]) -> int:
+    """How many different questions, each with its tenant, were answered."""
+    return len(
+        {
+            (case.query, case.tenant)
+            for case, result in zip(cases, results, strict=False)
+            if result.status == "ok"
+        }
+    )
+
+
+def timed_counts(timings: Timings | None, rows: int = 0) -> TimedCounts:
     """What the ledger could judge of the timed pass; at least so many answers."""
-    if timed is None or timed.timings is None:
+    if timings is None:
         return TimedCounts()
-    errors = timed.timings.errors
+    errors = timings.errors
     judged = {Code.WRONG_COUNT.word, Code.TENANT_VIOLATION.word}
-    answers = timed.answers - sum(n for word, n in errors.items() if word not in judged)
-    return TimedCounts(answers, timed.rows, errors.get(Code.TENANT_VIOLATION.word, 0))
+    answers = timings.requests - sum(n for word, n in errors.items() if word not in judged)
+    return TimedCounts(answers, rows, errors.get(Code.TENANT_VIOLATION.word, 0))
 
 
 def _timed_findings(

@@ -8,11 +8,14 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+LIBRARIES = ("retrieverbench", "anyio", "numpy")
+"""The harness and the libraries that could change a number."""
+
 
 def harness_versions() -> dict[str, str]:
-    """The harness and the libraries that could change a number."""
-    names = ("retrieverbench", "anyio", "numpy")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
+    """The versions of Python and of LIBRARIES."""
+    libraries = {name: metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version(), **libraries}
 
 
 def machine() -> dict[str, object]:

@@ -153,6 +153,11 @@ def _attach_faults(suite: Suite, kept: Sequence[TargetEntry], corpus: Corpus) ->
     return faults
 
 
+def metrics_of(suite: Suite) -> tuple[str, ...]:
+    """The canonical names of the metrics that a checked suite and its rules ask for."""
+    return _metrics(suite, suite.gate_rules(), [])
+
+
 def _metrics(suite: Suite, rules: Sequence[Rule], faults: list[str]) -> tuple[str, ...]:
     """Canonical names, with those that rules need.
 

@@ -40,9 +40,14 @@ def repeated(subjects: Sequence[Subject], fidelities: Sequence[Fidelity]) -> Sub
     The first whose times may be compared with others', else the first. It goes behind all
     others, so that its two measurements are as far apart as any two.
     """
-    comparable = (s for s, fidelity in zip(subjects, fidelities, strict=True) if _counts(fidelity))
-    chosen = next(comparable, subjects[0])
+    chosen = subjects[to_repeat(fidelities)]
     return replace(chosen, label=chosen.label + _AGAIN)
+
+
+def to_repeat(fidelities: Sequence[Fidelity]) -> int:
+    """The place of the target that is measured a second time."""
+    comparable = (place for place, fidelity in enumerate(fidelities) if _counts(fidelity))
+    return next(comparable, 0)
 
 
 def is_repeatable(suite: Suite) -> bool:

@@ -3,6 +3,7 @@
 from retrieverbench.leaks.audit import AuditPlan, audit_target
 from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import (
+    ASKERS_PER_CANARY,
     Canary,
     CanaryResult,
     make_canaries,
@@ -12,6 +13,7 @@ from retrieverbench.leaks.canary import (
 from retrieverbench.leaks.catalog import CATALOG
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, TimedCounts, leak_columns
 from retrieverbench.leaks.control import (
+    CONTROL_CASES,
     ControlResult,
     ask_control,
     control_cases,
@@ -28,8 +30,10 @@ from retrieverbench.leaks.world import DIMENSION, TENANTS, World, make_world
 
 __all__ = [
     "ARMS",
+    "ASKERS_PER_CANARY",
     "AS_IS",
     "CATALOG",
+    "CONTROL_CASES",
     "DIMENSION",
     "MAX_KEPT_FINDINGS",
     "TENANTS",

@@ -9,6 +9,7 @@ from retrieverbench.load.closed import (
     query_order,
 )
 from retrieverbench.load.judge import Violation
+from retrieverbench.load.plausible import derived, impossible, noise_faults
 from retrieverbench.load.rounds import NOISE_ROUNDS, noise_between, with_steadiness
 
 __all__ = [
@@ -19,9 +20,12 @@ __all__ = [
     "Subject",
     "TimedResult",
     "Violation",
+    "derived",
     "empty_record",
+    "impossible",
     "measure_closed",
     "noise_between",
+    "noise_faults",
     "query_order",
     "run_block",
     "with_steadiness",

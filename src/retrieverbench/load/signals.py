@@ -21,13 +21,14 @@ PAUSE_LIMIT_MS = 1.0
 PAUSE_LIMIT_SHARE = 0.10
 HEADROOM_LIMIT = 2.0
 MOSTLY_CLIENT = 0.50
+SIGNALS = ("loop lag p99 ms", "thread share", "run-queue wait", "garbage pause ms", "headroom")
 LEAST_TICKS = 100
 """Below this, p99 would be the largest of the ticks."""
 
 
 def client_signals(use: Sequence[HostUse], p50_ms: float | None) -> tuple[Signal, ...]:
     """What the blocks of one target say of the client; `p50_ms` is that of its service time."""
-    pause_limit = max(PAUSE_LIMIT_MS, PAUSE_LIMIT_SHARE * (p50_ms or 0.0))
+    pause_limit = _pause_limit(p50_ms)
     pause = max((u.gc_pause_ns for u in use), default=0) / 1e6
     busy = max((u.thread_share for u in _windows(use)), default=0.0)
     return (
@@ -37,6 +38,30 @@ def client_signals(use: Sequence[HostUse], p50_ms: float | None) -> tuple[Signal
         _signal("garbage pause ms", pause, pause_limit),
         _headroom(use),
     )
+
+
+def judge_again(signals: Sequence[Signal], p50_ms: float | None) -> tuple[Signal, ...]:
+    """The same values in their order, with limits and `over` as `client_signals` gives them."""
+    pause = _pause_limit(p50_ms)
+    of_each = (pause, THREAD_SHARE_LIMIT, RUN_QUEUE_LIMIT, pause, HEADROOM_LIMIT)
+    limits = dict(zip(SIGNALS, of_each, strict=True))
+    told = {signal.name: signal for signal in signals}
+    return tuple(
+        Signal(name, value, limit, _is_over(name, value, limit), told[name].reason)
+        for name, limit in limits.items()
+        if name in told
+        for value in (told[name].value,)
+    )
+
+
+def _is_over(name: str, value: float | None, limit: float) -> bool:
+    if value is None:
+        return False
+    return value < limit if name == "headroom" else value > limit
+
+
+def _pause_limit(p50_ms: float | None) -> float:
+    return max(PAUSE_LIMIT_MS, PAUSE_LIMIT_SHARE * (p50_ms or 0.0))
 
 
 def is_starved(use: Sequence[HostUse]) -> bool:

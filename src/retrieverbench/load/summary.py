@@ -62,7 +62,7 @@ def summarise(
         throughput=len(ok) / seconds if len(ok) and seconds else None,
         service=times,
         errors=dict(sorted(words.items())),
-        verdicts=tuple(_verdicts(words, p50, signals, void)) or ("ok",),
+        verdicts=tuple(verdict_words(words, p50, signals, void)) or ("ok",),
         client_cpu_us=cpu_us,
         run_queue_wait=max((u.wait_share for u in use if u.wait_share is not None), default=None),
         server_ms_p50=float(np.median(server_ms)) if server_ms else None,
@@ -104,9 +104,10 @@ def _in_flight(blocks: Sequence[JudgedBlock], concurrency: int) -> float | None:
     return area / window if window else None
 
 
-def _verdicts(
+def verdict_words(
     words: Mapping[str, int], p50: float | None, signals: Sequence[Signal], void: str | None
 ) -> Iterator[str]:
+    """The verdicts of a measurement but `not-steady`; none where nothing is wrong with it."""
     if words:
         yield "errors"
     if p50 is None:
@@ -125,18 +126,24 @@ def _void(
 ) -> str | None:
     """Why the times mean nothing at all; None if they mean something."""
     if agreement is not None and not agreement.holds:
-        return _unlike(agreement)
+        return unlike(agreement)
     # A thread that has no core, or no time, makes the requests that wait for it look short.
     in_flight = None if is_starved(use) else _in_flight(blocks, concurrency)
     if in_flight is not None and abs(in_flight - concurrency) > LITTLE_LIMIT * concurrency:
-        return (
-            f"{in_flight:.2f} of {concurrency} requests were in flight on average; "
-            "the rest is time that no request accounts for"
-        )
+        return unaccounted(in_flight, concurrency)
     return None
 
 
-def _unlike(agreement: Agreement) -> str:
+def unaccounted(in_flight: float, concurrency: int) -> str:
+    """Why times are void where fewer or more requests were in flight than there are workers."""
+    return (
+        f"{in_flight:.2f} of {concurrency} requests were in flight on average; "
+        "the rest is time that no request accounts for"
+    )
+
+
+def unlike(agreement: Agreement) -> str:
+    """Why times are void where the answers are not those of the quality pass."""
     if agreement.overlap is None:
         return "no timed answer could be compared with one of the quality pass"
     share = 100 * agreement.equal / agreement.compared

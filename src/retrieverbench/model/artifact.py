@@ -107,6 +107,22 @@ class GoldenRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What the command line changed of the suite, so that the two can be compared later.
+
+    `only` and `require` are names of entries; empty `only` means all. `adapters` are those
+    that were added, a target each. `timing` is False where the timed pass was left out,
+    `compose` True where servers were started for the run.
+    """
+
+    only: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    timing: bool = True
+    compose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """One run of one suite. `started` is the only wall-clock time in it (UTC, ISO 8601).
 
@@ -140,3 +156,4 @@ class Artifact:
     suite_file: str = ""
     sha256: str = ""
     noise: Noise | None = None
+    command: CommandLine = CommandLine()

@@ -60,7 +60,7 @@ def check_acceptable(artifact: Artifact, *, because: str = "", allow_dirty: bool
 
     That is with a leak, an error or missing case, an interrupted run, an unversioned golden
     set, a cache, an uncommitted tree (unless `allow_dirty`), a failed rule without a reason,
-    nothing measured. What the artifact prints is believed: `job.verify` computes it again.
+    nothing measured. What the artifact prints is believed: `job.verification` computes it again.
     """
     faults = list(objections(artifact, because, allow_dirty=allow_dirty))
     if faults:

@@ -61,7 +61,7 @@ def runs(artifact: Artifact, tmp_path: Path) -> list[Path]:
     seen = replace(artifact, suite_file="../small.toml")
     return [
         write_run(replace(seen, started=started, run_id=run_id), tmp_path)
-        for started, run_id in (("20300102T030405Z", "ff"), ("20300102T030406Z", "aa"))
+        for started, run_id in (("20200102T030405Z", "ffffffff"), ("20200102T030406Z", "aaaaaaaa"))
     ]
 
 
@@ -73,14 +73,14 @@ def test_a_file_is_accepted(runs: list[Path], tmp_path: Path) -> None:
     done = invoke(runs[0])
     assert "memory/lexical/filter: accepted" in done.stdout
     (path,) = baselines(tmp_path / "results")
-    assert '"run_id": "ff"' in path.read_text(encoding="utf-8")
+    assert '"run_id": "ffffffff"' in path.read_text(encoding="utf-8")
 
 
 def test_of_a_folder_the_newest_is_accepted_and_named(runs: list[Path], tmp_path: Path) -> None:
     done = invoke(runs[0].parent)
     assert f"newest artifact: {runs[1]}" in done.stdout
     (path,) = baselines(tmp_path / "results")
-    assert '"run_id": "aa"' in path.read_text(encoding="utf-8")
+    assert '"run_id": "aaaaaaaa"' in path.read_text(encoding="utf-8")
 
 
 def test_two_are_refused_and_nothing_is_written(runs: list[Path], tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_number_written_by_hand_is_refused_with_both_values(
         artifact, targets=(replace(result, scores=scores),), suite_file="../small.toml"
     )
     text = fault(write_run(covered, tmp_path))
-    assert text.startswith(f"{LABEL}: means.ndcg@10.value: 0.123 in the artifact, ")
+    assert text.startswith(f"{LABEL}: scores.means.ndcg@10.value: 0.123 in the artifact, ")
     assert text.endswith(" scored again from its answers; run the suite again")
     assert not baselines(tmp_path / "results")
 

@@ -108,16 +108,16 @@ def fail_silently(raw: Any) -> None:
     [
         (
             lambda raw: first(raw)["scores"]["means"]["ndcg@10"].update(value=0.999),
-            f"{LABEL}: means.ndcg@10.value: 0.999 in the artifact, ",
+            f"{LABEL}: scores.means.ndcg@10.value: 0.999 in the artifact, ",
         ),
-        (set_case, f"{LABEL}: cases.ndcg@10."),
+        (set_case, f"{LABEL}: scores.cases.ndcg@10."),
         (
             lambda raw: first(raw)["scores"]["counters"].update(duplicates=1),
-            f"{LABEL}: counters.duplicates: 1.0 in the artifact, 0",
+            f"{LABEL}: scores.counters.duplicates: 1.0 in the artifact, 0",
         ),
         (
             lambda raw: first(raw)["scores"]["means"].pop("recall@5"),
-            f"{LABEL}: means.recall@5: absent in the artifact, ",
+            f"{LABEL}: scores.means.recall@5: absent in the artifact, ",
         ),
         (
             lambda raw: first(raw)["scores"]["slices"][0].update(n=99),
@@ -125,26 +125,29 @@ def fail_silently(raw: Any) -> None:
         ),
         (
             lambda raw: first(raw)["scores"].update(slices=[]),
-            f"{LABEL}: slices.tenant=",
+            f"{LABEL}: scores.slices.tenant=",
         ),
         (
             lambda raw: first(raw)["results"][0].update(case_id="ghost"),
-            f"{LABEL}: results: case 'ghost' is not among those that were asked",
+            f"{LABEL}: results.0: 'ghost' in the artifact, 'leave-001' by the golden set",
         ),
-        (leak, "'nobody/x' is in its answers and not in leaks.findings"),
-        (hide_counted, f"{LABEL}: leaks.findings: 0 in the artifact, which counts 3 foreign"),
+        (leak, "'nobody/x for case leave-001' in the artifact, where it is absent, and in the"),
+        (hide_counted, f"{LABEL}: leaks.foreign: 3 in the artifact, 0 by the counts"),
         (
             lambda raw: first(raw)["leaks"].update(control_foreign=0),
-            f"{LABEL}: leaks.proof: 'clean' in the artifact, without both controls",
+            f"{LABEL}: leaks.proof: 'clean' in the artifact, 'inconclusive' by the counts",
         ),
-        (fail_silently, f"{LABEL}: rule 'minimum Recall@5': 'fail' in the artifact, 'pass' judged"),
+        (
+            fail_silently,
+            f"verdict.rules.minimum Recall@5={LABEL}.word: 'fail' in the artifact, 'pass' judged",
+        ),
         (
             lambda raw: raw["golden"].update(cases=1),
-            "golden set 'golden': cases: 1 in the run, ",
+            "golden.cases: 1 in the artifact, ",
         ),
         (
             lambda raw: raw["golden"].update(must_pass=["x"]),
-            "golden set 'golden': must_pass: ['x'] in the run, [] in the files here",
+            "golden.must_pass: ['x'] in the artifact, [] by the files here",
         ),
     ],
 )
@@ -163,7 +166,7 @@ def test_only_the_first_difference_of_a_target_is_told(made: tuple[Path, Artifac
             mean["value"] = 0.5
 
     (fault,) = faults(made[0], altered(made, all_of_them))
-    assert fault.startswith(f"{LABEL}: means.ndcg@10.value: 0.5 in the artifact")
+    assert fault.startswith(f"{LABEL}: scores.means.ndcg@10.value: 0.5 in the artifact")
 
 
 def test_the_last_digit_may_differ_by_machine(made: tuple[Path, Artifact]) -> None:
@@ -196,7 +199,7 @@ def test_a_changed_golden_set_is_refused_with_the_remedy(
     with (folder / "golden.jsonl").open("a") as file:
         file.write("\n")
     (fault,) = faults(folder, made[1])
-    assert "version: 1 in the run, None in the files here" in fault or "sha256" in fault
+    assert "version: 1 in the artifact, None by the files here" in fault or "sha256" in fault
     assert "bring back the files that were asked, or run the suite again" in fault
     (folder / "golden.jsonl").unlink()
     (fault,) = faults(folder, made[1])
@@ -217,6 +220,15 @@ def test_a_verdict_is_made_of_the_rules_as_they_are_now(
 def test_a_target_without_scores_has_nothing_to_compute(made: tuple[Path, Artifact]) -> None:
     folder, artifact = made
     (result,) = artifact.targets
-    empty = TargetResult(result.target, None, required=False, depth=10, failure="down")
+    empty = TargetResult(
+        result.target,
+        None,
+        required=False,
+        depth=10,
+        failure="down",
+        failure_kind="failed",
+        failure_code="connect",
+        line=result.line,
+    )
     rest = replace(artifact, targets=(empty,), verdict=None)
     assert verify(rest, suite_in(folder), {}) == rest
