@@ -22,6 +22,7 @@ from retrieverbench.errors import (
     TimedOut,
     Unavailable,
 )
+from retrieverbench.remote import hide_secrets
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
@@ -101,9 +102,9 @@ class OpenAIEmbedder:
         except OpenAIError as error:
             text = str(error.__cause__ or "") or "no more is told"
             text = f"embedding 'openai' at {self._endpoint.base_url}: {error} ({text})"
-            secret = self._key.reveal() if self._key else ""
-            if secret and secret in text:  # then the cause holds it too, and is left out
-                raise _mapped(error, text.replace(secret, "***")) from None
+            shown = hide_secrets(text, [self._key.reveal()] if self._key else [])
+            if shown != text:  # then the cause holds the key too, and is left out
+                raise _mapped(error, shown) from None
             raise _mapped(error, text) from error
         return vectors
 

@@ -20,6 +20,7 @@ from retrieverbench.errors import InputError, NotConfigured
 from retrieverbench.job.progress import Advance
 from retrieverbench.model import Corpus
 from retrieverbench.options import parse_options
+from retrieverbench.run.text import refuse_short
 from retrieverbench.stages import Embedder
 
 
@@ -114,4 +115,5 @@ def _secrets(
                 f"export {variable}=<value>"
             )
         secrets[str(name)] = Secret(value)
+    refuse_short(secrets, where)
     return secrets

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from retrieverbench.remote.batches import batches
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
+from retrieverbench.remote.masking import HIDDEN, LEAST, hide_secrets
 from retrieverbench.remote.order import ties_by_uid
-from retrieverbench.remote.status import error_for, hide_secrets, one_line, seconds
+from retrieverbench.remote.status import error_for, one_line, seconds
 from retrieverbench.remote.terms import metadata_term
 
 __all__ = [
+    "HIDDEN",
+    "LEAST",
     "batches",
     "error_for",
     "hide_secrets",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from retrieverbench.errors import (
     BackendError,
@@ -45,8 +45,9 @@ def error_for(
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """A backend's own words without line breaks, cut where they get too long."""
-    return " ".join(text.split())[:longest]
+    """A backend's own words without line breaks; "…" stands where they were cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def seconds(text: str | None) -> float | None:
@@ -56,10 +57,3 @@ def seconds(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None
-
-
-def hide_secrets(text: str, secrets: Iterable[str]) -> str:
-    """The text with every secret in it replaced by ***."""
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "***")
-    return text

@@ -19,7 +19,7 @@ from retrieverbench.errors import NotConfigured, RetrieverBenchError, Unavailabl
 from retrieverbench.model import Fidelity
 from retrieverbench.run.endpoint import split_credentials
 from retrieverbench.run.suite import TargetEntry
-from retrieverbench.run.text import one_line
+from retrieverbench.run.text import one_line, refuse_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,9 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
         started = await engines.start(name, entry.engine_options)
         details = {"version": started.version, **started.details}
         plain, found = _split(started.endpoint, name)
-        return Connection(plain, {**found, **secrets, **started.secrets}, started.fidelity, details)
+        secrets = {**found, **secrets, **started.secrets}
+        refuse_short(secrets, f"target {entry.name!r}")
+        return Connection(plain, secrets, started.fidelity, details)
     endpoint = entry.endpoint
     if entry.endpoint_env:
         endpoint = environ.get(entry.endpoint_env, "")
@@ -195,7 +197,9 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
                 f"export {entry.endpoint_env}=<address of the server>"
             )
     plain, found = _split(endpoint, entry.endpoint_env or "endpoint")
-    return Connection(plain, {**found, **secrets}, None)
+    secrets = {**found, **secrets}
+    refuse_short(secrets, f"target {entry.name!r}")
+    return Connection(plain, secrets, None)
 
 
 def _split(endpoint: str, source: str) -> tuple[str, dict[str, Secret]]:

@@ -12,7 +12,8 @@ from retrieverbench.adapter import Description
 from retrieverbench.errors import AdapterError
 from retrieverbench.model import Fidelity, FilterTime, Plan
 from retrieverbench.options import nearest
-from retrieverbench.run.text import hide, one_line, text_of
+from retrieverbench.remote import hide_secrets
+from retrieverbench.run.text import one_line, text_of
 
 FIDELITIES: tuple[Fidelity, ...] = get_args(Fidelity)
 FILTER_TIMES: tuple[FilterTime, ...] = get_args(FilterTime)
@@ -69,7 +70,7 @@ def _read(
         try:
             fields[name] = function(getattr(found, name))
         except BaseException as error:  # noqa: BLE001 - a foreign object may raise anything
-            fault = one_line(hide(text_of(error), hidden))
+            fault = one_line(hide_secrets(text_of(error), hidden))
             raise AdapterError(f"{where}: {name}: {fault}") from None
     return fields
 
@@ -81,7 +82,7 @@ class _Reader:
     hidden: Sequence[str]
 
     def text(self, value: object) -> str:
-        return hide(_text(value), self.hidden)
+        return hide_secrets(_text(value), self.hidden)
 
     def settings(self, value: object) -> dict[str, object]:
         if not isinstance(value, Mapping):

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeGuard, TypeVar, cast
 
 from retrieverbench.errors import AdapterError, BackendError, Code, InputError, TimedOut
+from retrieverbench.remote import hide_secrets
 from retrieverbench.run import foreign
-from retrieverbench.run.text import hide, hide_in, log_frames, one_line, place_in_file, text_of
+from retrieverbench.run.text import (
+    hide_in,
+    log_frames,
+    one_line,
+    place_in_file,
+    shows_in_chain,
+    text_of,
+)
 
 T = TypeVar("T")
 
@@ -68,15 +76,15 @@ class Step:
         )
 
     def _shows(self, error: BaseException) -> bool:
-        return hide(text_of(error), self.hidden) != text_of(error)
+        return hide_secrets(text_of(error), self.hidden) != text_of(error)
 
     def _cause(self, error: BaseException) -> BaseException | None:
-        return None if self._shows(error) else error
+        return None if shows_in_chain(error, self.hidden) else error
 
     def _fault(self, error: BaseException) -> AdapterError:
         name = type(error).__name__
         place = place_in_file(error)
-        text = one_line(hide(text_of(error), self.hidden))
+        text = one_line(hide_secrets(text_of(error), self.hidden))
         log_frames(error)
         return AdapterError(f"adapter {self.adapter!r}: {self.word} raised {name}{place}: {text}")
 

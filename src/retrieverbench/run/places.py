@@ -22,13 +22,14 @@ from retrieverbench.adapter import (
 )
 from retrieverbench.errors import AdapterError, BackendError, Code
 from retrieverbench.model import Chunk, Fidelity, Plan, Query
+from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.guard import Step
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
-from retrieverbench.run.text import hidden_values, hide
+from retrieverbench.run.text import hidden_values
 
 PUT_BATCH = 500
 CLOSE_SECONDS = 20.0
@@ -161,7 +162,7 @@ async def load_place(
         seconds = await _put(opened.adapter, chunks, put, settle, on_put)
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
     hidden = hidden_values(opened.settings.secrets)
-    differing = hide(count_differences(description, chunks), hidden)
+    differing = hide_secrets(count_differences(description, chunks), hidden)
     if seconds is None and not description.chunks:
         differing = ""
     if opened.entry.attach is not None:

@@ -13,11 +13,12 @@ import anyio
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
 from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
+from retrieverbench.remote import hide_secrets
 from retrieverbench.run import foreign
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response
 from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound
-from retrieverbench.run.text import hide, log_frames, one_line, place_in_file, text_of
+from retrieverbench.run.text import log_frames, one_line, place_in_file, text_of
 
 GRACE_SECONDS = 1.0
 """How long after the deadline a search is still waited for, so that its error can say why."""
@@ -100,7 +101,7 @@ async def _ask(
     except Abandoned:
         raise
     except BackendError as error:
-        message = one_line(hide(text_of(error), hidden))
+        message = one_line(hide_secrets(text_of(error), hidden))
         refused = error.uids if isinstance(error, BadAnswer) else ()
         return CaseResult(case_id, "error", (), error.code.word, message, refused)
     return CaseResult(case_id, "ok", tuple((hit.uid, float(hit.score)) for hit in hits))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 from retrieverbench.adapter import Secret
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, NotConfigured
+from retrieverbench.remote import LEAST, hide_secrets
 
-HIDDEN = "***"
 FILE_MODULE = "retrieverbench_file_"
 """How the names of modules begin that are made of users' files."""
 _LOG = logging.getLogger(__name__)
@@ -26,9 +25,10 @@ def text_of(error: BaseException | str) -> str:
 
 
 def one_line(error: BaseException | str, limit: int = 300) -> str:
-    """An error's text in one printable line of at most `limit` characters."""
+    """An error's text in one printable line of at most `limit` characters, "…" if cut."""
     text = "".join(c if c.isprintable() else " " for c in text_of(error))
-    return " ".join(text.split())[:limit] or type(error).__name__
+    line = " ".join(text.split())
+    return (line if len(line) <= limit else f"{line[: limit - 1]}…") or type(error).__name__
 
 
 def place_in_file(error: BaseException) -> str:
@@ -55,21 +55,52 @@ def hidden_values(secrets: Mapping[str, Secret]) -> tuple[str, ...]:
     return tuple(secret.reveal() for name, secret in secrets.items() if name != "user")
 
 
-def hide(text: str, hidden: Iterable[str]) -> str:
-    """The text without any of the hidden values, as they are or percent-encoded."""
-    for value in sorted(hidden, key=len, reverse=True):
-        for form in {value, quote(value, safe="", errors="backslashreplace")} - {""}:
-            text = text.replace(form, HIDDEN)
-    return text
+def refuse_short(secrets: Mapping[str, Secret], where: str) -> None:
+    """Raise NotConfigured for a credential so short that hiding it would ruin every text.
+
+    One character replaced everywhere makes texts unreadable, and where it was replaced tells
+    what it is.
+    """
+    for name, secret in secrets.items():
+        if name != "user" and len(secret.reveal()) < LEAST:
+            raise NotConfigured(
+                f"{where}: secret {name!r} is shorter than {LEAST} characters, so that texts "
+                "cannot be kept free of it; set a longer one"
+            )
 
 
 def hide_in(error: BaseException, hidden: Iterable[str]) -> None:
     """Remove hidden values from an error's text; a cause that shows one is dropped."""
     values = tuple(hidden)
-    error.args = tuple(hide(part, values) if isinstance(part, str) else part for part in error.args)
+    error.args = tuple(
+        hide_secrets(part, values) if isinstance(part, str) else part for part in error.args
+    )
     if isinstance(error, InputError):
-        error.faults = tuple(hide(line, values) for line in error.faults)
-    cause = error.__cause__
-    if cause is not None and hide(text_of(cause), values) != text_of(cause):
+        error.faults = tuple(hide_secrets(line, values) for line in error.faults)
+    if hasattr(error, "__notes__"):
+        error.__notes__ = [hide_secrets(str(note), values) for note in error.__notes__]
+    if any(_shows(link, values) for link in _links(error)):
         error.__cause__ = None
         error.__suppress_context__ = True
+
+
+def shows_in_chain(error: BaseException, hidden: Sequence[str]) -> bool:
+    """Whether the text of an error, or of one that Python shows above it, holds a hidden value."""
+    return any(_shows(link, hidden) for link in (error, *_links(error)))
+
+
+def _shows(error: BaseException, hidden: Sequence[str]) -> bool:
+    return hide_secrets(text_of(error), hidden) != text_of(error)
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """The errors that Python shows above this one: its cause, the cause of that, ..."""
+    seen = {id(error)}
+    while True:
+        hidden = error.__suppress_context__ or error.__context__ is None
+        link = error.__cause__ if hidden or error.__cause__ is not None else error.__context__
+        if link is None or id(link) in seen:
+            return
+        seen.add(id(link))
+        yield link
+        error = link

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 from retrieverbench.adapter import Secret
-from retrieverbench.errors import BackendError, InputError
-from retrieverbench.run.text import hidden_values, hide, hide_in, one_line, text_of
+from retrieverbench.errors import BackendError, InputError, NotConfigured
+from retrieverbench.run.text import hidden_values, hide_in, one_line, refuse_short, text_of
 
 
 @pytest.mark.parametrize(
@@ -15,16 +17,12 @@ from retrieverbench.run.text import hidden_values, hide, hide_in, one_line, text
         ("a\nb\r\n  c", "a b c"),
         ("\x1b[31mred\x07", "[31mred"),
         ("", "ValueError"),
-        ("x" * 400, "x" * 300),
+        ("x" * 400, "x" * 299 + "…"),
         ("bidi\u202eabc", "bidi abc"),
     ],
 )
 def test_one_line(text: str, line: str) -> None:
     assert one_line(ValueError(text)) == line
-
-
-def test_hide_knows_the_encoded_form_too() -> None:
-    assert hide("dsn p@ss w/p%40ss and pass", ["p@ss", ""]) == "dsn *** w/*** and pass"
 
 
 def test_user_is_no_secret() -> None:
@@ -62,5 +60,22 @@ def test_an_error_that_cannot_be_read_has_a_text_of_ours() -> None:
     assert str(error) == "x"
 
 
-def test_a_secret_that_is_no_unicode_is_hidden_too() -> None:
-    assert hide("key a\ud800b", ["a\ud800b"]) == "key ***"
+def test_hide_in_reaches_notes_and_what_an_error_was_raised_upon() -> None:
+    error = BackendError("x")
+    error.add_note("tried hunter2")
+    error.__context__ = ValueError("harmless")
+    error.__context__.__cause__ = ValueError("Basic dTpodW50ZXIy")
+    hide_in(error, ["hunter2"])
+    assert "hunter2" not in (shown := "".join(traceback.format_exception(error)))
+    assert "dTpodW50ZXIy" not in shown
+    assert "tried ***" in shown
+
+
+def test_a_credential_too_short_to_be_hidden_is_refused() -> None:
+    refuse_short({"user": Secret("u"), "password": Secret("four")}, "target 'x'")
+    with pytest.raises(NotConfigured) as caught:
+        refuse_short({"password": Secret("pw1")}, "target 'x'")
+    assert str(caught.value) == (
+        "target 'x': secret 'password' is shorter than 4 characters, so that texts cannot be "
+        "kept free of it; set a longer one"
+    )
