@@ -335,7 +335,7 @@ def test_a_question_asked_many_times_is_one_trial(bench: Bench) -> None:
     assert target["timings"]["distinct_queries"] == 1
 
 
-JOINED = """
+BESIDE = """
 from retrieverbench_adapters.memory import Memory
 
 
@@ -351,10 +351,39 @@ class Joined(Memory):
         for hit in answer.hits:
             hit.text = self.texts[hit.uid.partition("/")[2]]
         return answer
+
+
+class Counting(Memory):
+    \"\"\"Own hits, and a total that is counted without the tenant.\"\"\"
+
+    chunks = 0
+
+    async def put(self, chunks):
+        self.chunks += len(chunks)
+        await super().put(chunks)
+
+    async def search(self, query):
+        answer = await super().search(query)
+        answer.total = self.chunks if "total" in query.want else None
+        return answer
 """
 
 
-def test_anothers_text_under_ones_own_id_is_a_leak(bench: Bench) -> None:
-    (bench.folder / "joined.py").write_text(JOINED)
-    done = bench.run("run", bench.suite('adapter = "joined.py:Joined"\nmodes = ["lexical"]'))
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Joined", " foreign and 0 unknown chunks; first: "),
+        ("Counting", "totals that count others' chunks: 1; first: 'birch' was told a total of 10"),
+    ],
+)
+def test_what_stands_beside_own_hits_can_be_a_leak(bench: Bench, name: str, told: str) -> None:
+    (bench.folder / "beside.py").write_text(BESIDE)
+    target = f'adapter = "beside.py:{name}"\nmodes = ["lexical"]'
+    done = bench.run("run", bench.suite(target))
     assert done.returncode == 4, done.stdout + done.stderr
+    assert told in done.stdout
+    (path,) = bench.folder.glob("results/runs/test/*.json")
+    accepted = bench.run("baseline", "accept", path)
+    assert "leaks.findings" not in accepted.stderr, "it counts what it lists"
+    declared = bench.run("run", bench.suite(f"{target}\ndeclares = {{ global_totals = true }}"))
+    assert declared.returncode == (0 if name == "Counting" else 4), declared.stdout

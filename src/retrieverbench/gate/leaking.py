@@ -19,6 +19,8 @@ def leak_of(result: TargetResult) -> str | None:
 
 def finding_text(finding: LeakFinding) -> str:
     """One finding in words: who got what, where, and whose it is."""
+    if finding.seen_in == "total" and not finding.uid:
+        return f"{finding.tenant!r} was told {finding.hint}"
     owner = f"belongs to {finding.owner!r}" if finding.owner else "is no chunk of the corpus"
     hint = f"; {finding.hint}" if finding.hint else ""
     where = f"at rank {finding.rank}" if finding.rank else "outside the hits"
@@ -32,6 +34,8 @@ def _text(leaks: LeakCheck) -> str:
     counts = f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks"
     if leaks.control_findings:
         counts += f", {leaks.control_findings} in the control arm that were never put into it"
+    if leaks.totals:
+        counts += f", totals that count others' chunks: {leaks.totals}"
     if not leaks.findings:
         return counts
     return f"{counts}; first: {finding_text(leaks.findings[0])}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retrieverbench.adapter import Description
@@ -116,8 +116,18 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
         late_failure=state.late_failure or _failed_probes(state, mode),
-        notes=tuple(state.notes),
+        notes=(*state.notes, *_note_of_total(state, mode)),
     )
+
+
+def _total_findings(state: EntryState, mode: Mode) -> Sequence[LeakFinding]:
+    return state.totals[mode].findings if mode in state.totals else ()
+
+
+def _note_of_total(state: EntryState, mode: Mode) -> Iterator[str]:
+    total = state.totals.get(mode)
+    if total is not None and total.note:
+        yield total.note
 
 
 def _failed_probes(state: EntryState, mode: Mode) -> str | None:
@@ -176,6 +186,7 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
         timed=timed_counts(timed.timings if timed else None, timed.rows if timed else 0),
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
+        totals=_total_findings(state, mode),
         tenants=len(prepared.chunks_per_tenant),
         distinct=distinct_questions(prepared.cases, run.results),
         stopped=state.probes_stopped,

@@ -1,4 +1,4 @@
-"""After the measurements: canaries in the target's own place, and the unfiltered control arm."""
+"""After the measurements: canaries in the target's own place, totals, the control arm."""
 
 from __future__ import annotations
 
@@ -8,30 +8,35 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     CanaryResult,
     ControlResult,
+    TotalResult,
     ask_control,
+    ask_total,
+    ask_unfiltered_total,
     control_cases,
     control_chunks,
     make_canaries,
     make_ledger,
     probe_canaries,
     text_owners,
+    total_question,
 )
 from retrieverbench.model import TenantId
 from retrieverbench.run import Place, build_queries, is_loaded, open_place
 
 
 async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
-    """Fill in `state.canaries` and `state.control`, mode by mode.
+    """Fill in `state.canaries`, `state.totals` and `state.control`, mode by mode.
 
-    A target that cannot be written to gets neither, and its leak columns say so. Raises
+    A target that cannot be written to gets totals alone, and its leak columns say so. Raises
     BackendError when the backend fails at it.
     """
-    if not is_loaded(state.entry, place.loaded):
-        return
     options = job.prepared.suite.leaks
-    if options.canaries:
+    is_written = is_loaded(state.entry, place.loaded)
+    if options.canaries and is_written:
         await _canaries(job, state, place)
-    if options.control:
+    if "total" in place.loaded.cls.capabilities and len(job.prepared.chunks_per_tenant) > 1:
+        await _totals(job, state, place)
+    if options.control and is_written:
         await _control(job, state, place)
 
 
@@ -41,7 +46,8 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     canaries = make_canaries(tenants, job.dimension)
     chunks = [canary.chunk for canary in canaries]
     await place.add(chunks, private=[canary.token for canary in canaries])
-    ledger = {**job.ledger, **make_ledger(chunks)}
+    state.canary_ledger = make_ledger(chunks)
+    ledger = {**job.ledger, **state.canary_ledger}
     texts = text_owners(job.chunks)
     for mode, run in state.runs.items():
         advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries), "canaries")
@@ -57,6 +63,28 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
             into=state.canaries[mode],
             texts=texts,
             on_done=counting(advance),
+        )
+
+
+async def _totals(job: Job, state: EntryState, place: Place) -> None:
+    """One question per mode, of the tenant with the fewest chunks."""
+    suite = job.prepared.suite
+    cases = control_cases(job.prepared.cases, suite.seed)
+    counts = job.prepared.chunks_per_tenant
+    asker = min(counts, key=lambda tenant: (counts[tenant], tenant))
+    ledger = {**job.ledger, **state.canary_ledger}
+    own = sum(owner.value == asker for owner in ledger.values())
+    for mode, run in state.runs.items():
+        (query,) = build_queries(cases[:1], job.vectors, mode, suite.depth)
+        asked = total_question(query, TenantId(asker), [case.query for case in cases])
+        state.totals[mode] = TotalResult(asked, own, state.entry.declares.global_totals)
+        await ask_total(
+            place.adapter,
+            ledger,
+            target=run.target.label,
+            timeout=suite.timeout,
+            into=state.totals[mode],
+            keys=place.keys,
         )
 
 
@@ -80,3 +108,7 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
                 timeout=suite.timeout,
                 into=state.control[mode],
             )
+            if mode in state.totals:
+                await ask_unfiltered_total(
+                    control.adapter, timeout=suite.timeout, into=state.totals[mode]
+                )

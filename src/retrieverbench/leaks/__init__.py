@@ -26,6 +26,12 @@ from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.totals import (
+    TotalResult,
+    ask_total,
+    ask_unfiltered_total,
+    total_question,
+)
 from retrieverbench.leaks.world import DIMENSION, TENANTS, World, make_world
 
 __all__ = [
@@ -47,9 +53,12 @@ __all__ = [
     "RequestLog",
     "Scene",
     "TimedCounts",
+    "TotalResult",
     "Variant",
     "World",
     "ask_control",
+    "ask_total",
+    "ask_unfiltered_total",
     "audit_target",
     "bounds_of",
     "check_result",
@@ -63,4 +72,5 @@ __all__ = [
     "make_world",
     "probe_canaries",
     "text_owners",
+    "total_question",
 ]

@@ -32,10 +32,12 @@ def leak_columns(
     control: ControlResult | None,
     tenants: int,
     distinct: int,
+    totals: Sequence[LeakFinding] = (),
     stopped: str | None = None,
     read_only: bool = False,
 ) -> LeakCheck:
-    """Put together what the passes saw. `found` holds the quality and timed findings.
+    """Put together what the passes saw. `found` holds the quality and timed findings,
+    `totals` those of the totals.
 
     `distinct` counts the different questions, each with its tenant, that were answered.
     `stopped` says why the probes did not run to their end; `read_only` targets are asked
@@ -47,14 +49,15 @@ def leak_columns(
     """
     answered = [result for result in run.results if result.status == "ok"]
     refused = [result for result in run.results if result.refused]
-    of_target = [*found, *(canaries.findings if canaries else ())]
+    of_target = [*found, *(canaries.findings if canaries else ()), *totals]
     of_control = control.findings if control else []
     findings = [*of_target, *of_control]
     reason = None if findings else stopped or _unproven(run, canaries, control, read_only=read_only)
     if tenants < 2 and not findings:
         reason = "the corpus has one tenant: there is nobody to leak to"
     trials = distinct + (canaries.answered if canaries else 0)
-    unknown = sum(finding.owner is None for finding in of_target)
+    counted = sum(not finding.uid for finding in totals)
+    unknown = sum(finding.owner is None for finding in of_target) - counted
     asked = {(f.seen_in, f.case_id, f.tenant) for f in of_target if f.seen_in != "timed"}
     is_clean = not findings and reason is None
     return LeakCheck(
@@ -65,7 +68,7 @@ def leak_columns(
         hits=sum(len(result.hits) + len(result.refused) for result in run.results)
         + timed.rows
         + (canaries.hits if canaries else 0),
-        foreign=len(of_target) - unknown,
+        foreign=len(of_target) - unknown - counted,
         unknown=unknown,
         canaries_asked=canaries.asked if canaries else None,
         canaries_owned=canaries.owned if canaries else None,
@@ -78,6 +81,7 @@ def leak_columns(
         trials=trials,
         leaking_answers=len(asked) + timed.leaking,
         control_findings=len(of_control),
+        totals=counted,
     )
 
 

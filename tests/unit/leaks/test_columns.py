@@ -6,8 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from retrieverbench.leaks import CanaryResult, ControlResult, TimedCounts, leak_columns
-from retrieverbench.model import CaseResult, LeakCheck, LeakFinding, Run, Target
+from retrieverbench.leaks import (
+    CanaryResult,
+    ControlResult,
+    TimedCounts,
+    leak_columns,
+)
+from retrieverbench.model import (
+    CaseResult,
+    LeakCheck,
+    LeakFinding,
+    Run,
+    Target,
+)
 
 RUN = Run(
     Target("fake", "fake", "dense"),
@@ -34,6 +45,7 @@ def columns(
     control: ControlResult | None = CONTROL,
     tenants: int = 2,
     stopped: str | None = None,
+    totals: tuple[LeakFinding, ...] = (),
 ) -> LeakCheck:
     return leak_columns(
         run,
@@ -44,6 +56,7 @@ def columns(
         tenants=tenants,
         distinct=sum(result.status == "ok" for result in run.results),
         stopped=stopped,
+        totals=totals,
     )
 
 
@@ -69,6 +82,13 @@ def test_one_finding_anywhere_is_a_leak(seen_in: str) -> None:
     assert (check.proof, check.findings) == ("leak", (finding,))
     assert (check.foreign, check.control_findings) == ((0, 1) if seen_in == "control" else (1, 0))
     assert check.upper_bound is None
+
+
+def test_a_total_that_counts_others_is_a_leak_and_no_chunk() -> None:
+    finding = replace(FINDING, uid="", rank=0, owner=None, seen_in="total")
+    check = columns(totals=(finding,))
+    assert (check.proof, check.totals, check.foreign, check.unknown) == ("leak", 1, 0, 0)
+    assert check.leaking_answers == 1
 
 
 def test_leaking_answers_are_counted_once_whatever_they_held() -> None:

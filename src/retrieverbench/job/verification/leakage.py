@@ -62,6 +62,7 @@ def leak_faults(
         timed=timed,
         canaries=canaries,
         control=control,
+        totals=[finding for finding in leaks.findings if finding.seen_in == "total"],
         tenants=tenants,
         distinct=distinct_questions(golden.cases, run.results),
         stopped=leaks.reason if leaks.proof == "inconclusive" else None,

@@ -1,0 +1,112 @@
+"""The total that a backend tells beside its hits: it must count the asker's own chunks alone.
+
+The smallest tenant asks in the words of many questions. A total above what it owns counts
+others' chunks. The positive control is the unfiltered control arm, whose total for the same
+question must be above that, or the question could not have shown it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from retrieverbench.adapter import Adapter
+from retrieverbench.errors import BackendError
+from retrieverbench.leaks.control import CONTROL_TENANT
+from retrieverbench.leaks.ledger import Ledger, foreign_hits
+from retrieverbench.model import LeakFinding, Query, Response, TenantId
+from retrieverbench.run import Abandoned, check_response, one_line, search_once, uid_of
+
+CASE = "a total"
+SEEN_IN = "total"
+MAX_CHARACTERS = 500
+
+
+@dataclass(slots=True)
+class TotalResult:
+    """What one mode told: to the asker, who owns `own` chunks, and in the unfiltered arm.
+
+    `accepted` totals may count others' chunks: the suite declares it. `fault` is why there
+    is no total.
+    """
+
+    query: Query
+    own: int
+    accepted: bool = False
+    told: int | None = None
+    unfiltered: int | None = None
+    fault: str = ""
+    findings: list[LeakFinding] = field(default_factory=list)
+
+    @property
+    def note(self) -> str:
+        """What its reader should know; "" if nothing."""
+        if self.fault:
+            return f"its total could not be had: {self.fault}"
+        if self.told is not None and self.told > self.own:
+            accepted = ", as [targets.declares] says" if self.accepted else ""
+            return f"its total counts others' chunks: {self.told}, of {self.own} own{accepted}"
+        if self.unfiltered is not None and self.unfiltered <= self.own:
+            return (
+                f"its total proves nothing: {self.unfiltered} in the unfiltered control arm, "
+                f"which is not above the asker's {self.own} chunks"
+            )
+        return ""
+
+
+def total_question(query: Query, asker: TenantId, texts: Sequence[str]) -> Query:
+    """The query of another asker, in the words of all the texts: it matches what it can."""
+    words: list[str] = []
+    left = MAX_CHARACTERS
+    for word in dict.fromkeys(word for text in texts for word in text.split()):
+        left -= len(word) + 1
+        if left < 0:
+            break
+        words.append(word)
+    return replace(query, tenant=asker, text=" ".join(words), want=frozenset({"total"}))
+
+
+async def ask_total(
+    adapter: Adapter,
+    ledger: Ledger,
+    *,
+    target: str,
+    timeout: float,
+    into: TotalResult,
+    keys: Mapping[str, str] | None = None,
+) -> None:
+    """Ask once as the tenant; a total above its own chunks, and foreign hits, are findings."""
+    tenant = into.query.tenant
+    total, uids = await _total(adapter, into.query, timeout, into)
+    uids = uids if keys is None else [uid_of(uid, keys) for uid in uids]
+    into.findings += foreign_hits(
+        uids, tenant, ledger, target=target, case_id=CASE, seen_in=SEEN_IN
+    )
+    into.told = total
+    if total is not None and total > into.own and not into.accepted:
+        hint = f"a total of {total} chunks, and it owns {into.own}"
+        into.findings.append(LeakFinding(target, CASE, tenant.value, "", 0, None, SEEN_IN, hint))
+
+
+async def ask_unfiltered_total(adapter: Adapter, *, timeout: float, into: TotalResult) -> None:
+    """The same question to the control arm, in which one tenant owns everything."""
+    query = replace(into.query, tenant=CONTROL_TENANT)
+    into.unfiltered, _ = await _total(adapter, query, timeout, into)
+
+
+async def _total(
+    adapter: Adapter, query: Query, timeout: float, into: TotalResult
+) -> tuple[int | None, list[str]]:
+    """The total and the uids of one answer; why there is no total goes to `into.fault`."""
+    try:
+        answer = await search_once(adapter, query, timeout)
+        uids = [hit.uid for hit in check_response(answer, query)]
+    except Abandoned:
+        raise
+    except BackendError as error:
+        into.fault = into.fault or one_line(error)
+        return None, list(getattr(error, "uids", ()))
+    total = answer.total if isinstance(answer, Response) else None
+    if total is None:
+        into.fault = into.fault or "it claims 'total' and tells none"
+    return total, uids
