@@ -36,9 +36,9 @@ def leak_columns(
     stopped: str | None = None,
     read_only: bool = False,
 ) -> LeakCheck:
-    """Put together what the passes saw. `found` holds the quality and timed findings,
-    `totals` those of the totals.
+    """Put together what the passes saw.
 
+    `found` holds the quality and timed findings, `totals` those of the totals.
     `distinct` counts the different questions, each with its tenant, that were answered.
     `stopped` says why the probes did not run to their end; `read_only` targets are asked
     none, for nothing can be written to them.
@@ -47,8 +47,7 @@ def leak_columns(
     1 - 0.05^(1/n), the exact form of the rule of three; n counts distinct trials, so
     repeated timed answers add nothing to it. A result that proves nothing has no bound.
     """
-    answered = [result for result in run.results if result.status == "ok"]
-    refused = [result for result in run.results if result.refused]
+    judged = [result for result in run.results if result.status == "ok" or result.refused]
     of_target = [*found, *(canaries.findings if canaries else ()), *totals]
     of_control = control.findings if control else []
     findings = [*of_target, *of_control]
@@ -61,10 +60,7 @@ def leak_columns(
     asked = {(f.seen_in, f.case_id, f.tenant) for f in of_target if f.seen_in != "timed"}
     is_clean = not findings and reason is None
     return LeakCheck(
-        answers=len(answered)
-        + len(refused)
-        + timed.answers
-        + (canaries.answers if canaries else 0),
+        answers=len(judged) + timed.answers + (canaries.answers if canaries else 0),
         hits=sum(len(result.hits) + len(result.refused) for result in run.results)
         + timed.rows
         + (canaries.hits if canaries else 0),
