@@ -22,7 +22,9 @@ _FORMS = {
     "suite_sha256": (re.compile(r"[0-9a-f]{64}"), "64 hexadecimal digits"),
     "commit": (re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?"), "40 or 64 hexadecimal digits"),
 }
-_VERSION = re.compile(r"\d+(\.\d+)+([-+.]?[0-9A-Za-z]+)*")
+_VERSION = re.compile(r"\d+(\.\d+)*[-+.0-9A-Za-z]*")
+_FOLDER = re.compile(r"[^:]*/(?=[^/:]+(:\d+)?: )")
+"""What stands before the name of a file that a warning begins with."""
 STARTED = "%Y%m%dT%H%M%SZ"
 
 
@@ -33,7 +35,11 @@ def header_faults(
     yield from _form_faults(artifact)
     yield from _host_faults(artifact)
     yield from compare("seeds", artifact.seeds, {"suite": suite.seed}, "by the suite")
-    yield from compare("notes", artifact.notes, run_notes(corpus, golden), "by the files here")
+    told, here = (
+        [_FOLDER.sub("", note, count=1) for note in notes]
+        for notes in (artifact.notes, run_notes(corpus, golden))
+    )
+    yield from compare("notes", told, here, "by the files here")
     if artifact.suite_sha256 == suite.sha256:
         yield from compare("metrics", artifact.metrics, metrics_of(suite), "by the suite")
     yield from _embedding_faults(artifact, suite)
@@ -68,8 +74,8 @@ def _host_faults(artifact: Artifact) -> Iterator[Fault]:
         if name not in here:
             continue
         whole = isinstance(here[name], int)
-        if whole and (type(value) is not int or value < 1):
-            yield Fault(f"machine.{name}", value, "a whole number above 0 expected")
+        if whole and (type(value) is not int or value < 0):
+            yield Fault(f"machine.{name}", value, "a whole number of 0 or more expected")
         if not whole and not isinstance(value, str):
             yield Fault(f"machine.{name}", value, "a text expected")
 

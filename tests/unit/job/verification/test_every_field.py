@@ -90,7 +90,7 @@ def edits(value: Any) -> Iterator[Any]:
         case int():
             yield from (value + 1, value - 1, -value - 1)
         case float():
-            yield from (value * 1.00001, value * 0.99999, value + 1, -value - 1)
+            yield from (value * 1.00001, value * 0.99999, -value - 1)
         case str():
             yield from OTHER_WORDS.get(value, ())
             yield from (f"{value}x", f"{value[:-1]}{int(value[-1:] != '1')}")
