@@ -20,9 +20,12 @@ NAMES = sorted(
     {
         point.name
         for point in metadata.entry_points(group="retrieverbench.adapters")
-        if point.dist is not None and point.dist.name == "retrieverbench"
+        if point.dist is not None
+        and point.dist.name == "retrieverbench"
+        and "put" in point.load().capabilities
     }
 )
+"""What cannot be loaded is a service of the user's, which has its own tests."""
 
 
 LAYOUTS = {"pgvector": ("filter", "partition", "index", "rls")}

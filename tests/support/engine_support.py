@@ -37,10 +37,12 @@ def own_adapters() -> list[str]:
 
 
 def combinations() -> Iterator[tuple[str, Layout]]:
-    """Every adapter with every layout that it claims."""
+    """Every adapter that can be loaded, with every layout that it claims."""
     for name in own_adapters():
         capabilities = load_adapter(name).cls.capabilities
         assert capabilities <= CAPABILITIES.keys()
+        if "put" not in capabilities:
+            continue
         yield from ((name, layout) for layout in LAYOUTS if layout in capabilities)
 
 

@@ -13,7 +13,16 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import World, find_questions
 from retrieverbench.leaks.scene import K
 from retrieverbench.model import Query, TenantId
-from retrieverbench.run import Abandoned, Place, check_response, search_once, uid_of
+from retrieverbench.run import (
+    Abandoned,
+    BadAnswer,
+    Place,
+    check_response,
+    search_once,
+    uid_of,
+)
+
+MOST_FAILED = 3
 
 
 async def read_questions(job: Job, states: Sequence[EntryState]) -> Job:
@@ -29,8 +38,10 @@ async def read_questions(job: Job, states: Sequence[EntryState]) -> Job:
 async def exported_world(job: Job, state: EntryState, place: Place) -> World:
     """Which questions find which of the user's chunks, asked of the place itself.
 
-    A question that fails finds nothing; Abandoned is raised.
+    A question that fails finds nothing; after MOST_FAILED in a row the last error is raised: a
+    backend that fails is not one that finds nothing.
     """
+    failed: list[BackendError] = []
 
     async def ask(tenant: TenantId, text: str, vector: array[float] | None) -> list[list[str]]:
         answers = []
@@ -40,8 +51,14 @@ async def exported_world(job: Job, state: EntryState, place: Place) -> World:
                 hits = check_response(await search_once(place.adapter, query, place.timeout), query)
             except Abandoned:
                 raise
-            except BackendError:
+            except BadAnswer:  # which probes will judge, for what it shows
                 return []
+            except BackendError as error:
+                failed.append(error)
+                if len(failed) == MOST_FAILED:
+                    raise
+                return []
+            failed.clear()
             keys = place.keys
             answers.append([h.uid if keys is None else uid_of(h.uid, keys) for h in hits])
         return answers

@@ -44,12 +44,14 @@ class Shelf:
     """Places that several probes read: opened when first needed, closed with the audit.
 
     One that could not be opened is not tried again. `asked` are the questions that some probe
-    has asked already, by mode and arm.
+    has asked already, by mode and arm; `unanswered` the errors of the last ones, if those were
+    not answered at all.
     """
 
     stack: AsyncExitStack
     kept: dict[str, tuple[Adapter, World] | BackendError] = field(default_factory=dict)
     asked: defaultdict[tuple[Mode, Arm], set[int]] = field(default_factory=lambda: defaultdict(set))
+    unanswered: list[str] = field(default_factory=list)
 
     async def get(self, name: str, make: MakePlace) -> tuple[Adapter, World]:
         """The place of that name, made now if nobody asked before; its BackendError again."""

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
-from retrieverbench.errors import BackendError, InputError, Refused, TenantError
+from retrieverbench.errors import BackendError, Code, InputError, Refused, TenantError
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.ledger import foreign_hits
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
@@ -44,6 +44,8 @@ K = 5
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
 SHOWN = 80
+MOST_UNANSWERED = 10
+"""Questions in a row that time out or find no connection, after which nothing more is asked."""
 WANTED = frozenset({"text", "tenant"})
 
 
@@ -274,6 +276,7 @@ class Scene:
             uids = raised.uids if isinstance(raised, BadAnswer) else ()
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
+        self._give_up(error)
         told = [answer, str(error) if error else "", responses]
         self.judge(query.tenant, [self.uid(key) for key in uids], told, asked=query.text)
         return Seen(
@@ -285,6 +288,17 @@ class Scene:
             requests=requests,
             seconds=seconds,
         )
+
+    def _give_up(self, error: BackendError | None) -> None:
+        """End the audit of a backend that has stopped to answer; each question waits so long."""
+        if self.shelf is None:
+            return
+        if error is None or error.code not in {Code.TIMEOUT, Code.CONNECT}:
+            self.shelf.unanswered.clear()
+            return
+        self.shelf.unanswered.append(str(error))
+        if len(self.shelf.unanswered) == MOST_UNANSWERED:
+            raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
 
     def _may_refuse(self, error: BackendError, query: Query) -> bool:
         """A backend that turns strangers away by their rights refuses them."""

@@ -20,10 +20,10 @@ from retrieverbench.errors import (
     TimedOut,
     Unavailable,
 )
-from retrieverbench.model import Layout
+from retrieverbench.model import Layout, TenantId
 from retrieverbench.testing.corpus import make_chunk
 from retrieverbench.testing.outcomes import not_applicable
-from retrieverbench.testing.place import Filled, Subject
+from retrieverbench.testing.place import Filled, Subject, make_query
 
 MARKER = "s3cret-that-nobody-may-print"
 _DEAD = (Unavailable, TimedOut)
@@ -117,8 +117,9 @@ class ErrorTests:
 
 async def _fails(subject: Subject, layout: Layout, endpoint: str) -> None:
     with anyio.fail_after(60), pytest.raises(_DEAD) as caught:
-        async with subject.opened(layout, endpoint=endpoint, timeout=1.0):
-            pass
+        async with subject.opened(layout, endpoint=endpoint, timeout=1.0) as adapter:
+            # Some services can be asked questions and nothing else.
+            await adapter.search(make_query("nobody there", TenantId("acme"), subject.modes[0]))
     _no_secret(caught.value, subject)
 
 

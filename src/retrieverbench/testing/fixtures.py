@@ -12,7 +12,7 @@ from retrieverbench.model import MODES, Chunk, Layout, Mode
 from retrieverbench.run import LAYOUTS, load_adapter
 from retrieverbench.testing.corpus import contract_chunks
 from retrieverbench.testing.outcomes import not_applicable, not_run
-from retrieverbench.testing.place import Filled, Options, Stage, Subject, UsersIndex
+from retrieverbench.testing.place import Filled, Options, Stage, Subject, UsersIndex, bound_to
 
 
 class ContractFixtures:
@@ -41,7 +41,7 @@ class ContractFixtures:
     @pytest.fixture
     def stored(self, subject: Subject) -> Sequence[Chunk]:
         """What a retriever without `put` already holds; the others are loaded by the tests."""
-        if "put" not in subject.cls.capabilities:
+        if "put" not in subject.cls.capabilities and subject.fields is None:
             pytest.skip(
                 "not applicable: capability 'put' is not claimed; "
                 "write a fixture `stored` that returns the chunks that it holds"
@@ -76,7 +76,11 @@ class ContractFixtures:
                 adapter = load_adapter(adapter).cls
             except MissingClient as error:
                 not_run(request, str(adapter), str(error))
-        return Subject(adapter, endpoint, secrets, options)
+        found = Subject(adapter, endpoint, secrets, options)
+        if "attach" in adapter.capabilities and "put" not in adapter.capabilities:
+            index: UsersIndex | None = request.getfixturevalue("attached")
+            return found if index is None else bound_to(found, index)
+        return found
 
     @pytest.fixture(params=LAYOUTS)
     def layout(self, request: pytest.FixtureRequest, subject: Subject) -> Layout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets as tokens
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -29,23 +29,28 @@ Options = Mapping[str, Mapping[str, object]]
 class UsersIndex:
     """An index that holds the contract's chunks, their uids in its `id` field.
 
-    `secrets` are credentials that may read and nothing else, `options` those that it needs;
-    None for those of the test class.
+    `secrets` are credentials that may read and nothing else, `options` those that it needs,
+    `endpoint` where it is; None for those of the test class.
     """
 
     fields: Attached
     secrets: Mapping[str, Secret] | None = None
     options: Options | None = None
+    endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An adapter's class and what it is opened with, as the test class's fixtures say."""
+    """An adapter's class and what it is opened with, as the test class's fixtures say.
+
+    `fields` are those of the user's index that one which cannot be loaded is bound to.
+    """
 
     cls: type[Adapter]
     endpoint: str
     secrets: Mapping[str, Secret]
     options: Options
+    fields: Attached | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -68,7 +73,8 @@ class Subject:
         """Settings of a place that nobody else has; fields by keyword replace others."""
         fields: dict[str, Any] = {
             "endpoint": self.endpoint,
-            "place": f"{OWN_PREFIX}contract_{tokens.token_hex(5)}",
+            "place": "" if self.fields else f"{OWN_PREFIX}contract_{tokens.token_hex(5)}",
+            "attached": self.fields,
             "modes": frozenset(self.modes),
             "layout": layout,
             "dimension": DIMENSION,
@@ -94,6 +100,17 @@ class Subject:
         finally:
             with anyio.CancelScope(shield=True):
                 await adapter.close()
+
+
+def bound_to(subject: Subject, index: UsersIndex) -> Subject:
+    """The subject with what a user's index says of itself."""
+    return replace(
+        subject,
+        secrets=subject.secrets if index.secrets is None else index.secrets,
+        options=subject.options if index.options is None else index.options,
+        endpoint=subject.endpoint if index.endpoint is None else index.endpoint,
+        fields=index.fields,
+    )
 
 
 @dataclass(slots=True)

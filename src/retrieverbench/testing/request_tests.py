@@ -13,7 +13,7 @@ from retrieverbench.errors import RetrieverBenchError
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.model import Mode
 from retrieverbench.testing.corpus import contract_chunks, make_chunk
-from retrieverbench.testing.place import Filled, Subject, UsersIndex, open_or_skip
+from retrieverbench.testing.place import Filled, Subject, UsersIndex, bound_to, open_or_skip
 
 
 class RequestTests:
@@ -131,14 +131,8 @@ async def _attach(
 
 
 def _settings(subject: Subject, index: UsersIndex) -> Settings:
-    opened_with = replace(
-        subject,
-        secrets=subject.secrets if index.secrets is None else index.secrets,
-        options=subject.options if index.options is None else index.options,
-    )
-    return opened_with.settings(
-        "filter", place="", attached=index.fields, options=opened_with.exact_options()
-    )
+    opened_with = bound_to(subject, index)
+    return opened_with.settings("filter", options=opened_with.exact_options())
 
 
 async def _refuses_writes(place: Filled) -> None:

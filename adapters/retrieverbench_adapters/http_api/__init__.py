@@ -1,0 +1,161 @@
+"""A retrieval service behind an HTTP API of the user's own, described in the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import ClassVar, Self
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from retrieverbench.adapter import NOT_TOLD, Description, Leg, Settings
+from retrieverbench.errors import (
+    AdapterError,
+    Code,
+    InputError,
+    Refused,
+    TimedOut,
+    Unavailable,
+)
+from retrieverbench.model import Query, Response
+from retrieverbench.options import parse_options
+from retrieverbench.remote import error_for, hide_secrets, one_line, seconds
+from retrieverbench_adapters.http_api.answers import read_hits
+from retrieverbench_adapters.http_api.options import Options, faults, names_tenant
+from retrieverbench_adapters.http_api.requests import Request, fill
+
+__all__ = ["HttpApi"]
+
+_IDLE_SECONDS = 3.0
+"""Less than servers keep an idle connection (5 s is usual): a question that meets one just being
+closed would be counted as an error of the service."""
+
+
+class HttpApi:
+    """One request per question; nothing is ever written.
+
+    Secrets are `tenant:<name>`, the credential of one tenant, and `default`, that of all others.
+    Differences from the other backends:
+    - mode: what the suite calls it; the service decides, and is told by `{mode}` if it asks.
+    - score: the service's own; without one 1 / rank.
+    - filter: the service's own. A recorded condition says whom a request names, not what the
+      service makes of it: only its answers show that.
+    - tenant: sent as a JSON value, percent-encoded in a URL, and in a header only if a header can
+      hold it unchanged; what cannot be sent unchanged is refused before any request.
+    - refusal: status 401 or 403, or what `search.refused` lists.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"dense", "lexical", "hybrid", "filter", "attach", "record"}
+    )
+
+    def __init__(self, settings: Settings, options: Options) -> None:
+        self._settings = settings
+        self._options = options
+        self._is_named = names_tenant(options.connect)
+        self._secrets = {name: secret.reveal() for name, secret in settings.secrets.items()}
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=settings.concurrency, keepalive_timeout=_IDLE_SECONDS
+            ),
+            timeout=aiohttp.ClientTimeout(total=settings.timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),  # a cookie of one tenant would reach the next
+        )
+        # Its one silent retry, of a GET over a connection that was closed, has no public switch.
+        self._session._retry_connection = False  # noqa: SLF001
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Self:
+        """Check the description of the request; nothing is sent before the first question."""
+        options = parse_options(Options, settings.options, "http_api: options")
+        wrong = list(faults(settings, options))
+        if wrong:
+            raise InputError(*wrong)
+        return cls(settings, options)
+
+    async def search(self, query: Query) -> Response:
+        """The service's answer, in its own order."""
+        attached, options = self._settings.attached, self._options
+        assert attached is not None, "checked when it was opened"
+        request = fill(query, self._settings, options.connect, is_named=self._is_named)
+        answer = await self._send(request)
+        return Response(read_hits(answer, attached, options.search, query.want))
+
+    async def describe(self) -> Description:
+        """What little can be known of a service that answers questions and nothing else."""
+        clear = self._settings.endpoint.startswith("http:") and bool(self._secrets)
+        host = URL(self._settings.endpoint).host or ""
+        return Description(
+            server="http_api",
+            server_version="not told",
+            client="aiohttp",
+            client_version=version("aiohttp"),
+            settings={},
+            chunks={},
+            unchecked=("what the service holds, its version and its settings",),
+            weaknesses=("credentials go over the network unencrypted; use https",)
+            if clear and host not in {"127.0.0.1", "::1", "localhost"}
+            else (NOT_TOLD,),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+    async def _send(self, request: Request) -> object:
+        recorder = self._settings.recorder
+        operation = f"{request.method} {request.path}"
+        if recorder is not None:
+            names = request.names
+            legs = [] if names is None else [Leg("request", {"term": {"tenant": names}})]
+            shown = {"headers": request.shown_headers, "body": request.body}
+            recorder.request(operation, legs, shown)
+        with self._errors():
+            async with self._session.request(
+                request.method,
+                URL(f"{self._settings.endpoint.rstrip('/')}{request.path}", encoded=True),
+                headers=request.headers,
+                data=None if request.body is None else orjson.dumps(request.body),
+                allow_redirects=False,
+            ) as answer:
+                content = await answer.read()
+                status, headers = answer.status, dict(answer.headers)
+        if recorder is not None:
+            text = self._hidden(content.decode("utf-8", "replace"))
+            recorder.response(operation, {"status": status, "headers": headers, "body": text})
+        self._check(status, headers.get("Retry-After"), content)
+        try:
+            return orjson.loads(content)
+        except ValueError as error:
+            raise AdapterError(f"http_api: an answer is no JSON: {error}") from error
+
+    def _check(self, status: int, retry_after: str | None, content: bytes) -> None:
+        """Raise the error that the status calls for; all but success is one."""
+        text = f"http_api: {status}: {self._hidden(one_line(content.decode('utf-8', 'replace')))}"
+        if status in self._options.search.refused:
+            raise Refused(f"{text}; check the tenant's credential and its rights")
+        if 300 <= status < 400:
+            text += "; redirects are not followed: give the address that answers"
+        if not 200 <= status < 300:
+            raise error_for(status, text, retry_after=seconds(retry_after))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        where = f"http_api: {self._settings.endpoint}"
+        try:
+            yield
+        except TimeoutError as error:
+            raise TimedOut(f"{where} gave no answer in time") from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unavailable(f"{where}: {error.strerror or error}", code=Code.CONNECT) from error
+        except aiohttp.ClientResponseError as error:
+            raise AdapterError(f"{where}: {one_line(self._hidden(error.message))}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            text = self._hidden(one_line(str(error)))
+            raise Unavailable(f"{where}: {text}", code=Code.RESET) from error
+
+    def _hidden(self, text: str) -> str:
+        return hide_secrets(text, self._secrets.values())

@@ -1,0 +1,65 @@
+"""Hits read from a service's answer, at the places that the suite names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from retrieverbench.adapter import Attached
+from retrieverbench.errors import AdapterError
+from retrieverbench.model import Hit
+from retrieverbench_adapters.http_api.options import Search
+
+
+def read_hits(
+    answer: object, attached: Attached, search: Search, want: Collection[str]
+) -> list[Hit]:
+    """The hits in the service's order. Raises AdapterError for an answer of another shape."""
+    rows = _at(answer, search.hits)
+    if not isinstance(rows, list):
+        kind = type(rows).__name__
+        raise AdapterError(f"http_api: search.hits: {search.hits!r} holds {kind}, not a list")
+    return [_hit(row, rank, attached, search, want) for rank, row in enumerate(rows, start=1)]
+
+
+def _hit(row: object, rank: int, attached: Attached, search: Search, want: Collection[str]) -> Hit:
+    id_ = _at(row, attached.id)
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        raise AdapterError(
+            f"http_api: attach.id: {attached.id!r} of hit {rank} is {type(id_).__name__}, not an id"
+        )
+    score = _at(row, search.score) if search.score else 1 / rank
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise AdapterError(
+            f"http_api: search.score: {search.score!r} of hit {rank} is {type(score).__name__}, "
+            'not a number; write score = "" where hits have none'
+        )
+    owner = _at(row, search.owner) if search.owner and "tenant" in want else None
+    texts = [_at(row, place) for place in attached.text] if "text" in want else []
+    return Hit(
+        str(id_),
+        float(score),
+        tenant=owner if isinstance(owner, str) else None,
+        text="\n".join(text for text in texts if isinstance(text, str)) or None,
+    )
+
+
+def _at(value: Any, place: str) -> object:
+    """What stands at a place; None where nothing does."""
+    for part in _parts(place):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def _parts(place: str) -> list[str]:
+    """A JSON pointer (RFC 6901) or names joined by dots; none for `.`, the value itself."""
+    if place == ".":
+        return []
+    if place.startswith("/"):
+        return [part.replace("~1", "/").replace("~0", "~") for part in place[1:].split("/")]
+    return place.split(".")

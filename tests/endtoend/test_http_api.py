@@ -1,0 +1,113 @@
+"""A service behind HTTP as the page describes it: measured, audited, and caught when it leaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_support import Bench, Done
+from http_service_support import Service, serving
+from retrieverbench.golden import load_set
+
+PAGE = Path(__file__).parents[2] / "docs" / "test-your-retriever.md"
+(ENTRY,) = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+TOKENS = {"birch": "t0ken-of-birch", "cedar": "t0ken-of-cedar"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One service of the example's chunks; each test says what is wrong with it."""
+    from bench_support import write_example
+
+    folder = write_example(tmp_path_factory.mktemp("example"))
+    corpus, _golden = load_set(folder / "golden.v1.jsonl", folder / "corpus.jsonl")
+    with serving(Service(corpus.chunks)) as started:
+        yield started
+
+
+def ask(
+    command: str, bench: Bench, service: Service, fault: str = "", *, tokens: bool = True
+) -> Done:
+    service.fault, service.tokens = fault, TOKENS if tokens else {}
+    entry = ENTRY.partition("[[targets]]\n")[2]
+    head = 'leaks = { inconclusive = "warn" }' if command == "run" else ""
+    suite = bench.suite(entry, head=head)
+    if fault == "silent":
+        suite.write_text(suite.read_text().replace("timeout = 20.0", "timeout = 0.5"))
+    environ = {"OUR_SERVICE": service.endpoint}
+    environ |= {f"TOKEN_OF_{name.upper()}": token for name, token in TOKENS.items()}
+    done = bench.run(command, suite, env=environ)
+    for token in TOKENS.values():
+        assert token not in done.stdout + done.stderr
+    return done
+
+
+def failed(bench: Bench) -> set[str]:
+    probes: list[dict[str, Any]] = bench.artifact()["targets"][0]["probes"]
+    return {probe["probe"] for probe in probes if probe["outcome"] == "fail"}
+
+
+def test_a_clean_service_is_measured(bench: Bench, service: Service) -> None:
+    done = ask("run", bench, service)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    assert target["scores"]["means"]["recall@10"]["value"] > 0.5
+    assert target["timings"]["errors"] == {}
+    assert (target["fidelity"], target["leaks"]["proof"]) == ("server", "inconclusive")
+
+
+def test_a_service_without_a_filter_is_exit_4_in_a_run(bench: Bench, service: Service) -> None:
+    done = ask("run", bench, service, "unfiltered")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert bench.artifact()["targets"][0]["leaks"]["foreign"] > 0
+
+
+@pytest.mark.parametrize("tokens", [True, False], ids=["tokens", "trusting"])
+def test_a_clean_service_passes_the_audit(bench: Bench, service: Service, *, tokens: bool) -> None:
+    done = ask("leaks", bench, service, tokens=tokens)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Not probed" in done.stdout
+    probes: list[dict[str, Any]] = bench.artifact()["targets"][0]["probes"]
+    passed = {probe["probe"] for probe in probes if probe["outcome"] == "pass"}
+    assert passed >= {"P01", "P04", "P12", "P21", "P22", "P23"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "probes"),
+    [("unfiltered", {"P01"}), ("folded", {"P12"}), ("unknown", {"P01", "P22"})],
+)
+def test_a_leaking_service_is_exit_4_by_the_probe_for_it(
+    bench: Bench, service: Service, fault: str, probes: set[str]
+) -> None:
+    done = ask("leaks", bench, service, fault, tokens=False)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert failed(bench) >= probes
+    if fault == "folded":
+        assert failed(bench) == probes
+
+
+def test_a_service_that_finds_nothing_proves_nothing(bench: Bench, service: Service) -> None:
+    done = ask("leaks", bench, service, "nothing")
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert failed(bench) == set()
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("broken", 'http_api: 500: {"error": "out of order"}'),
+        ("garbage", "an answer is no JSON"),
+        ("silent", "gave no answer in time"),
+    ],
+)
+def test_a_service_that_fails_is_not_accused(
+    bench: Bench, service: Service, fault: str, told: str
+) -> None:
+    done = ask("leaks", bench, service, fault)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert told in " ".join(done.stdout.split())
+    assert failed(bench) == set()
