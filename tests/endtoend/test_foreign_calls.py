@@ -63,14 +63,6 @@ class Blocking(Memory):
     async def search(self, query):
         time.sleep(3600)
 
-class Obstinate(Memory):
-    async def search(self, query):
-        while True:
-            try:
-                time.sleep(3600)
-            except BaseException:
-                continue
-
 class InC(Memory):
     async def search(self, query):
         hashlib.pbkdf2_hmac("sha256", b"x", b"y", 2**31 - 1)
@@ -161,13 +153,6 @@ def test_one_interrupt_reaches_a_call_that_swallows_cancellation(faulty: Bench) 
     assert second["failure"] == "interrupted before it was measured"
 
 
-def test_a_leak_seen_before_a_call_that_never_ends_is_4(faulty: Bench) -> None:
-    code, out, err = interrupt(
-        faulty, suite(faulty, entry("Leaky"), timeout=60.0), 1, "leaky/lexical/filter: quality"
-    )
-    assert code == 4, out + err
-
-
 def test_one_interrupt_breaks_off_a_call_that_blocks_the_loop(faulty: Bench) -> None:
     path = suite(faulty, MEMORY, entry("Blocking"), timeout=60.0)
     code, out, err = interrupt(faulty, path, 1, "blocking/lexical/filter: quality")
@@ -176,10 +161,9 @@ def test_one_interrupt_breaks_off_a_call_that_blocks_the_loop(faulty: Bench) -> 
     assert faulty.artifact()["targets"][0]["scores"] is not None
 
 
-@pytest.mark.parametrize("name", ["Obstinate", "InC"])
-def test_the_second_interrupt_ends_the_process_whatever_runs(faulty: Bench, name: str) -> None:
-    path = suite(faulty, entry(name), timeout=60.0)
-    code, out, _err = interrupt(faulty, path, 2, f"{name.lower()}/lexical/filter: quality")
+def test_the_second_interrupt_ends_the_process_though_c_code_blocks_it(faulty: Bench) -> None:
+    path = suite(faulty, entry("InC"), timeout=60.0)
+    code, out, _err = interrupt(faulty, path, 2, "inc/lexical/filter: quality")
     assert code == 130
     assert out == ""
 
