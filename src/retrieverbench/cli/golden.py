@@ -26,11 +26,12 @@ def check(set_file: Path, corpus: Path) -> None:
     A new version is checked before it is bumped: its manifest may be missing.
     """
     from retrieverbench.golden import coverage_warnings, load_set
+    from retrieverbench.storage import stored
 
     chunks, cases = load_set(set_file, corpus, manifest_optional=True)
     for warning in (*chunks.warnings, *cases.warnings, *coverage_warnings(cases, chunks)):
         click.echo(f"warning: {warning}", err=True)
-    tenants = len({chunk.tenant for chunk in chunks.chunks})
+    tenants = len(stored(chunks.chunks).per_tenant)
     click.echo(
         f"{cases.name}: {len(cases.cases)} cases, {len(chunks.chunks)} chunks of "
         f"{tenants} tenants: no fault"

@@ -10,9 +10,11 @@ from functools import partial
 import anyio.to_thread
 
 from retrieverbench.embedding.cache import Role, VectorCache
-from retrieverbench.errors import AdapterError, InputError
+from retrieverbench.embedding.identity import check_dimension
+from retrieverbench.errors import AdapterError
 from retrieverbench.model import Corpus
 from retrieverbench.stages import Embedder
+from retrieverbench.storage import VectorFile, stored
 
 _BLOCK = 128
 """Texts between two writes to the cache: what an interruption can lose."""
@@ -24,26 +26,26 @@ async def embed_corpus(
     cache: VectorCache | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Corpus:
-    """The corpus with a vector on every chunk; those that have one keep it.
+    """The corpus with a vector on every chunk; one that came with vectors keeps them.
 
-    `on_progress` is told how many chunks are done in all, from time to time. Raises
-    InputError when a vector that is there has another dimension than the embedder gives.
+    The vectors go to disk block by block. `on_progress` is told how many chunks are done in
+    all, from time to time. Raises InputError when the vectors that are there have another
+    dimension than the embedder gives.
     """
-    lacking = [chunk for chunk in corpus.chunks if chunk.vector is None]
-    for chunk in corpus.chunks:
-        if chunk.vector is not None and len(chunk.vector) != embedder.dimension:
-            raise InputError(
-                f"chunk {chunk.uid!r}: its vector has {len(chunk.vector)} numbers, the embedder "
-                f"gives {embedder.dimension}; use the model that made the vectors"
-            )
-    texts = [chunk.searchable_text for chunk in lacking]
-    done = len(corpus.chunks) - len(lacking)
-    vectors = await _embed_all("document", texts, embedder, cache, on_progress, done)
-    chunks = tuple(
-        chunk if chunk.vector is not None else replace(chunk, vector=vectors[chunk.searchable_text])
-        for chunk in corpus.chunks
-    )
-    return replace(corpus, chunks=chunks)
+    chunks = stored(corpus.chunks)
+    if chunks.vectors is not None:
+        check_dimension(chunks.vectors.dimension, embedder)
+        if on_progress:
+            on_progress(len(chunks))
+        return replace(corpus, chunks=chunks)
+    vectors = VectorFile(embedder.dimension)
+    for start in range(0, len(chunks), _BLOCK):
+        texts = [chunk.searchable_text for chunk in chunks[start : start + _BLOCK]]
+        made = await _embed_block("document", list(dict.fromkeys(texts)), embedder, cache)
+        vectors.write(start, [made[text] for text in texts])
+        if on_progress:
+            on_progress(start + len(texts))
+    return replace(corpus, chunks=chunks.with_vectors(vectors))
 
 
 async def embed_queries(
@@ -53,26 +55,14 @@ async def embed_queries(
     on_progress: Callable[[int], None] | None = None,
 ) -> list[array[float]]:
     """One vector per question, in order; equal questions are embedded once."""
-    vectors = await _embed_all("query", texts, embedder, cache, on_progress)
-    return [vectors[text] for text in texts]
-
-
-async def _embed_all(
-    role: Role,
-    texts: Sequence[str],
-    embedder: Embedder,
-    cache: VectorCache | None,
-    on_progress: Callable[[int], None] | None,
-    done: int = 0,
-) -> Mapping[str, array[float]]:
     vectors: dict[str, array[float]] = {}
     for start in range(0, len(texts), _BLOCK):
         block = texts[start : start + _BLOCK]
         unknown = list(dict.fromkeys(text for text in block if text not in vectors))
-        vectors.update(await _embed_block(role, unknown, embedder, cache))
+        vectors.update(await _embed_block("query", unknown, embedder, cache))
         if on_progress:
-            on_progress(done + start + len(block))
-    return vectors
+            on_progress(start + len(block))
+    return [vectors[text] for text in texts]
 
 
 async def _embed_block(

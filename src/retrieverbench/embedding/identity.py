@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from retrieverbench.errors import InputError
 from retrieverbench.model import Corpus
 from retrieverbench.stages import Embedder
+from retrieverbench.storage import stored
 
 SAME_MODEL = 0.9
 """The least cosine between two vectors of one text that can be of one model. The same model
@@ -36,23 +37,19 @@ async def probe_embedder(corpus: Corpus, embedder: Embedder, sample: int = 5) ->
     dimension differs, found before anything is embedded, or the cosine is below
     SAME_MODEL. Chunks are taken evenly over the corpus; all need vectors.
     """
-    for chunk in corpus.chunks:
-        if chunk.vector is None:
-            raise InputError(f"chunk {chunk.uid!r}: has no vector; embed the corpus first")
-        if len(chunk.vector) != embedder.dimension:
-            raise InputError(
-                f"chunk {chunk.uid!r}: its vector has {len(chunk.vector)} numbers, the embedder "
-                f"gives {embedder.dimension}; embed corpus and queries with one model"
-            )
-    step = max(1, len(corpus.chunks) // sample)
-    chosen = corpus.chunks[::step][:sample]
+    chunks = stored(corpus.chunks)
+    if not chunks:
+        raise InputError(f"corpus {corpus.name!r}: has no chunks; there is nothing to compare")
+    if chunks.vectors is None:
+        raise InputError(f"corpus {corpus.name!r}: has no vectors; embed it first")
+    check_dimension(chunks.vectors.dimension, embedder)
+    step = max(1, len(chunks) // sample)
+    chosen = chunks[::step][:sample]
     again = await embedder.embed_documents([chunk.searchable_text for chunk in chosen])
     cosines = {
         chunk.uid: _cosine(chunk.vector or (), vector)
         for chunk, vector in zip(chosen, again, strict=True)
     }
-    if not cosines:
-        raise InputError(f"corpus {corpus.name!r}: has no chunks; there is nothing to compare")
     worst = min(cosines, key=lambda uid: cosines[uid])
     if not cosines[worst] >= SAME_MODEL:
         raise InputError(
@@ -61,6 +58,15 @@ async def probe_embedder(corpus: Corpus, embedder: Embedder, sample: int = 5) ->
             "model or from other text; embed both with one model"
         )
     return cosines[worst]
+
+
+def check_dimension(stored_dimension: int, embedder: Embedder) -> None:
+    """Raise InputError where the corpus's vectors are of another length than the embedder's."""
+    if stored_dimension != embedder.dimension:
+        raise InputError(
+            f"the corpus: its vectors have {stored_dimension} numbers, the embedder gives "
+            f"{embedder.dimension}; embed corpus and queries with one model"
+        )
 
 
 def _cosine(one: object, other: object) -> float:

@@ -130,7 +130,7 @@ def _read_cases(
 
 def _asks_without_tenant(records: Sequence[Record], context: Context, faults: Faults) -> bool:
     """Whether no query names a tenant though the corpus has some: one fault, not hundreds."""
-    tenants = context.index.by_tenant
+    tenants = context.index.tenants
     if (
         not records
         or set(tenants) <= {SINGLE_TENANT}
@@ -151,7 +151,7 @@ def _read_grades(
     """The grades of a query's own documents; foreign ones go to `dropped` if it is given."""
     grades: dict[str, int] = {}
     for chunk_id, (grade, line) in judged.grades.items():
-        owners = asker.index.owners.get(chunk_id, [])
+        owners = asker.index.owners(chunk_id)
         if dropped is not None and grade > 0 and owners and asker.tenant not in owners:
             dropped.append(judged.query_id)
             continue

@@ -106,8 +106,8 @@ def build_case(
     if case_id is None or query is None or asker.tenant is None:
         return None
     if kind is None:
-        own = asker.index.by_tenant.get(asker.tenant, {})
-        chunks = [own[i] for i in labels.positive(level) if i in own]
+        positive = (asker.index.own(asker.tenant, i) for i in labels.positive(level))
+        chunks = [chunk for chunk in positive if chunk is not None]
         kind = derive_kind(query, chunks, unanswerable=unanswerable)
     return GoldenCase(
         id=case_id,
@@ -151,7 +151,7 @@ def read_query(record: Record) -> str | None:
 
 def read_tenant(record: Record, context: Context) -> TenantId | None:
     """Who asks: the line's tenant, else the set's default, else the corpus' only one."""
-    tenants = context.index.by_tenant
+    tenants = context.index.tenants
     name, raw = record.name("tenant"), record.get("tenant")
     if raw is None:
         raw = context.default_tenant

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +15,7 @@ from retrieverbench.errors import TenantError
 from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
 from retrieverbench.golden.fields import Record, check_known, spell
 from retrieverbench.golden.ids import has_control_character, read_id, warn_twins
-from retrieverbench.golden.lines import Line, read_file, read_lines
+from retrieverbench.golden.lines import Line, stream_lines
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Chunk,
@@ -22,6 +25,7 @@ from retrieverbench.model import (
     Value,
     parse_tenant,
 )
+from retrieverbench.storage import ChunkStore
 
 SINGLE_TENANT = TenantId("all")
 """Who owns everything where no tenant is named anywhere."""
@@ -72,27 +76,24 @@ def read_corpus(
 
     With `ignore_tenants` everything belongs to the tenant `all`, whatever the file says.
     """
-    raw = read_file(path)
     before = len(faults.found)
-    lines = read_lines(raw, faults)
-    if not lines and len(faults.found) == before:
-        faults.error("G06", "no chunk found; an empty corpus cannot answer anything")
     owners = _Owners(faults, tenant_pattern, ignore=ignore_tenants)
     left_out: dict[str, int] = {}
-    chunks = [_read_chunk(line, faults, owners, left_out) for line in lines]
-    orphans = owners.refuse_orphans()
+    digest = hashlib.sha256()
+    lines = stream_lines(path, faults, digest)
+    store = ChunkStore(_read_chunks(lines, faults, owners, left_out))
+    if not store and len(faults.found) == before:
+        faults.error("G06", "no chunk found; an empty corpus cannot answer anything")
     for key, count in left_out.items():
         faults.warn(
             "G50",
             f"metadata.{key}: left out of {plural(count, 'chunk')}; "
             "a filter needs text, a number, or true or false",
         )
-    owned = [(c, line.number) for c, line in zip(chunks, lines, strict=True) if c is not None]
-    _check_ids(owned, faults)
-    suspects = orphans | owners.refused
-    kept = tuple(c for c, _ in owned if c.id not in suspects or c.tenant != SINGLE_TENANT)
-    digest = hashlib.sha256(raw).hexdigest()
-    return CorpusDraft(Corpus(path.stem, kept, digest), frozenset(suspects))
+    _check_ids(store, faults)
+    doubtful = owners.refuse_orphans()
+    suspects = frozenset(store.take_out(doubtful) if doubtful else ())
+    return CorpusDraft(Corpus(path.stem, store, digest.hexdigest()), suspects)
 
 
 class _Owners:
@@ -103,16 +104,16 @@ class _Owners:
         self._pattern = pattern
         self._ignore = ignore
         self._known: dict[str, TenantId] = {}
-        self._missing: dict[str, int] = {}
-        self.refused: set[str] = set()
+        self._missing = array("I")
+        self._refused = array("I")
 
-    def owner(self, record: Record, chunk_id: str, metadata: dict[str, object]) -> TenantId:
+    def owner(self, record: Record, metadata: dict[str, object]) -> TenantId:
         """The tenant of a line, `metadata.tenant` lifted; SINGLE_TENANT where there is none."""
         lifted = metadata.pop("tenant", None) if "tenant" not in record.data else None
         if self._ignore:
             return SINGLE_TENANT
         if "tenant" not in record.data and lifted is None:
-            self._missing[chunk_id] = record.line
+            self._missing.append(record.line)
             return SINGLE_TENANT
         raw = record.get("tenant") if lifted is None else lifted
         if isinstance(raw, str) and raw in self._known:
@@ -124,16 +125,29 @@ class _Owners:
                 return self._known.setdefault(raw, parse_tenant(raw, self._pattern))
             except TenantError as error:
                 record.error("G40", str(error))
-        self.refused.add(chunk_id)
+        self._refused.append(record.line)
         return SINGLE_TENANT
 
-    def refuse_orphans(self) -> set[str]:
-        """Chunks without owner are wrong as soon as any chunk has one."""
-        if not self._known and not self.refused:
-            return set()
-        for line in self._missing.values():
+    def refuse_orphans(self) -> array[int]:
+        """The lines whose owner is not known.
+
+        Chunks without owner are wrong as soon as any chunk has one.
+        """
+        if not self._known and not self._refused:
+            return array("I")
+        for line in self._missing:
             self._faults.error("G40", f"tenant: missing; {_OWNERLESS}", line)
-        return set(self._missing)
+        return self._missing + self._refused
+
+
+def _read_chunks(
+    lines: Iterable[Line], faults: Faults, owners: _Owners, left_out: dict[str, int]
+) -> Iterator[tuple[Chunk, int]]:
+    """Each chunk that has an id, with its line."""
+    for line in lines:
+        chunk = _read_chunk(line, faults, owners, left_out)
+        if chunk is not None:
+            yield chunk, line.number
 
 
 def _read_chunk(
@@ -156,7 +170,7 @@ def _read_chunk(
     section = record.whole("section", least=1)
     span = _read_span(record)
     status = record.word("status", ("current", "superseded"))
-    owner = owners.owner(record, chunk_id or "", metadata)
+    owner = owners.owner(record, metadata)
     if chunk_id is None:
         return None
     return Chunk(
@@ -203,20 +217,14 @@ def _filterable(metadata: Mapping[str, object], left_out: dict[str, int]) -> dic
     return kept
 
 
-def _check_ids(chunks: Iterable[tuple[Chunk, int]], faults: Faults) -> None:
-    by_tenant: dict[TenantId, dict[str, int]] = {}
-    first_of_tenant: dict[str, int] = {}
-    for chunk, line in chunks:
-        first_of_tenant.setdefault(chunk.tenant.value, line)
-        seen = by_tenant.setdefault(chunk.tenant, {})
-        earlier = seen.setdefault(chunk.id, line)
-        if earlier != line:
-            faults.error(
-                "G38",
-                f"id: {quote(chunk.id)} of tenant {quote(chunk.tenant.value)} "
-                f"is already in line {earlier}; ids are unique within a tenant",
-                line,
-            )
-    for seen in by_tenant.values():
-        warn_twins(seen.items(), faults)
-    warn_twins(first_of_tenant.items(), faults)
+def _check_ids(store: ChunkStore, faults: Faults) -> None:
+    for (tenant, chunk_id, line), earlier in store.repeated_ids():
+        faults.error(
+            "G38",
+            f"id: {quote(chunk_id)} of tenant {quote(tenant.value)} "
+            f"is already in line {earlier}; ids are unique within a tenant",
+            line,
+        )
+    for _, twins in groupby(store.twins(), key=itemgetter(0)):
+        warn_twins(((chunk_id, line) for _, chunk_id, line in twins), faults)
+    warn_twins(((tenant.value, store.first_line(tenant)) for tenant in store.per_tenant), faults)

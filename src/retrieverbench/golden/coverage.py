@@ -14,6 +14,7 @@ from statistics import fmean
 from retrieverbench.golden.checks import question_key
 from retrieverbench.golden.faults import plural, quote
 from retrieverbench.model import Chunk, Corpus, GoldenCase, GoldenSet, TenantId
+from retrieverbench.storage import ChunkStore, stored
 
 MIN_CASES = 50
 MIN_PER_SLICE = 5
@@ -24,8 +25,6 @@ _KINDS = ("fact", "identifier", "multi_chunk", "unanswerable")
 _VARIANTS = ("typo", "paraphrase", "shorthand", "mixed_script")
 _WORD = re.compile(r"\w+")
 
-_Chunks = dict[tuple[TenantId, str], Chunk]
-
 
 def coverage_warnings(golden: GoldenSet, corpus: Corpus) -> tuple[str, ...]:
     """What a reader of the set's numbers should know, one line each; empty if nothing.
@@ -33,7 +32,7 @@ def coverage_warnings(golden: GoldenSet, corpus: Corpus) -> tuple[str, ...]:
     Cases that need review are left out, except where they are counted.
     """
     active = [c for c in golden.cases if not c.needs_review]
-    chunks: _Chunks = {(c.tenant, c.id): c for c in corpus.chunks}
+    chunks = stored(corpus.chunks)
     level = golden.relevance_level
     found = (
         *_size(active),
@@ -41,9 +40,9 @@ def coverage_warnings(golden: GoldenSet, corpus: Corpus) -> tuple[str, ...]:
         *_sources(active),
         *_lexical_overlap(active, chunks, level),
         *_probes(active),
-        *_tenants(active, corpus),
-        *_superseded(active, corpus),
-        *_twins(corpus),
+        *_tenants(active, chunks),
+        *_superseded(active, chunks),
+        *_twins(chunks),
     )
     return tuple(f"{golden.name}: {text}" for text in found)
 
@@ -100,7 +99,7 @@ def _sources(cases: Sequence[GoldenCase]) -> Iterator[str]:
         )
 
 
-def _lexical_overlap(cases: Sequence[GoldenCase], chunks: _Chunks, level: int) -> Iterator[str]:
+def _lexical_overlap(cases: Sequence[GoldenCase], chunks: ChunkStore, level: int) -> Iterator[str]:
     shares: dict[bool, list[float]] = {True: [], False: []}
     for case in cases:
         text = " ".join(c.searchable_text for c in _relevant(case, chunks, level))
@@ -125,9 +124,9 @@ def _probes(cases: Sequence[GoldenCase]) -> Iterator[str]:
         yield f"no variant of kind {', '.join(missing)}; derive some and name the parent"
 
 
-def _tenants(cases: Sequence[GoldenCase], corpus: Corpus) -> Iterator[str]:
+def _tenants(cases: Sequence[GoldenCase], chunks: ChunkStore) -> Iterator[str]:
     asking = {c.tenant for c in cases}
-    if len({c.tenant for c in corpus.chunks}) < 2 or len(asking) < 2:
+    if len(chunks.per_tenant) < 2 or len(asking) < 2:
         return
     askers: dict[str, set[TenantId]] = {}
     for case in cases:
@@ -139,38 +138,36 @@ def _tenants(cases: Sequence[GoldenCase], corpus: Corpus) -> Iterator[str]:
         )
 
 
-def _superseded(cases: Sequence[GoldenCase], corpus: Corpus) -> Iterator[str]:
-    old = {(c.tenant, c.id) for c in corpus.chunks if c.status == "superseded"}
-    if not old:
+def _superseded(cases: Sequence[GoldenCase], chunks: ChunkStore) -> Iterator[str]:
+    if not chunks.superseded:
         return
     for case in cases:
         rejected = [i for i, grade in (case.grades or {}).items() if grade == 0]
-        if any((case.tenant, i) in old for i in (*case.forbidden, *rejected)):
+        named = (chunks.own(case.tenant, i) for i in (*case.forbidden, *rejected))
+        if any(chunk is not None and chunk.status == "superseded" for chunk in named):
             return
     yield (
-        f"the corpus has {plural(len(old), 'superseded chunk')}, but no case grades one 0 "
+        f"the corpus has {plural(chunks.superseded, 'superseded chunk')}, but no case grades one 0 "
         "or forbids it; staleness is not tested"
     )
 
 
-def _twins(corpus: Corpus) -> Iterator[str]:
-    groups: dict[tuple[TenantId, str], list[str]] = {}
-    for chunk in corpus.chunks:
-        groups.setdefault((chunk.tenant, chunk.searchable_text), []).append(chunk.id)
-    twins = [ids for ids in groups.values() if len(ids) > 1]
-    if twins:
-        first = " and ".join(map(quote, twins[0][:2]))
+def _twins(chunks: ChunkStore) -> Iterator[str]:
+    groups, ids = chunks.equal_texts()
+    if groups:
+        first = " and ".join(map(quote, ids[:2]))
         yield (
-            f"{plural(len(twins), 'group')} of identical texts within a tenant ({first}); "
+            f"{plural(groups, 'group')} of identical texts within a tenant ({first}); "
             "judge all twins alike or collapse them"
         )
 
 
-def _relevant(case: GoldenCase, chunks: _Chunks, level: int) -> list[Chunk]:
+def _relevant(case: GoldenCase, chunks: ChunkStore, level: int) -> list[Chunk]:
     ids = case.relevant
     if ids is None:
         ids = tuple(i for i, grade in (case.grades or {}).items() if grade >= level)
-    return [chunks[case.tenant, i] for i in ids if (case.tenant, i) in chunks]
+    found = (chunks.own(case.tenant, chunk_id) for chunk_id in ids)
+    return [chunk for chunk in found if chunk is not None]
 
 
 def _words(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from retrieverbench.golden.faults import LIMIT, Faults, quote
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.text import control_character
+from retrieverbench.storage import folded
 
 _PLACEHOLDER = re.compile(
     r"(?:REPLACE|YOUR|TODO|FIXME|CHANGE_?ME|INSERT|PLACEHOLDER)(?:[_-][A-Z0-9_-]*)?"
@@ -72,12 +73,10 @@ def warn_twins(ids: Iterable[tuple[str, int]], faults: Faults) -> None:
     """Warn of ids that differ only in Unicode normalisation or in case. `ids` has lines."""
     seen: dict[str, str] = {}
     for value, line in ids:
-        normal = value if value.isascii() else unicodedata.normalize("NFC", value)
-        key = normal.casefold()
-        other = seen.setdefault(key, value)
+        other = seen.setdefault(folded(value), value)
         if other == value:
             continue
-        same_normal = unicodedata.normalize("NFC", other) == normal
+        same_normal = unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", value)
         how = "Unicode normalisation" if same_normal else "case"
         faults.warn(
             "G31",

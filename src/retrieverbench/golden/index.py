@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from retrieverbench.golden.ids import Names
 from retrieverbench.model import Chunk, Corpus, TenantId
+from retrieverbench.storage import ChunkStore, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,37 +18,39 @@ class CorpusIndex:
     names one is not blamed for it.
     """
 
-    by_tenant: dict[TenantId, dict[str, Chunk]] = field(default_factory=dict)
-    owners: dict[str, list[TenantId]] = field(default_factory=dict)
-    documents: dict[str, list[Chunk]] = field(default_factory=dict)
+    store: ChunkStore
     suspects: frozenset[str] = frozenset()
-    similar: dict[TenantId, Names] = field(default_factory=dict)
+    _similar: dict[TenantId, Names] = field(default_factory=dict)
+
+    @property
+    def tenants(self) -> Mapping[TenantId, int]:
+        """Every tenant that owns chunks, and how many."""
+        return self.store.per_tenant
 
     def own(self, tenant: TenantId, chunk_id: str) -> Chunk | None:
         """The tenant's own chunk of that id."""
-        return self.by_tenant.get(tenant, {}).get(chunk_id)
+        return self.store.own(tenant, chunk_id)
+
+    def owners(self, chunk_id: str) -> list[TenantId]:
+        """Every tenant that has a chunk of that id."""
+        return self.store.owners(chunk_id)
 
     def closest(self, tenant: TenantId, chunk_id: str) -> str | None:
         """The tenant's chunk id most similar to a wrong one."""
-        return self.similar[tenant].closest(chunk_id) if tenant in self.similar else None
+        if tenant not in self._similar:
+            self._similar[tenant] = Names(self.store.ids(tenant))
+        return self._similar[tenant].closest(chunk_id)
 
     def of_document(self, tenant: TenantId | None, doc_id: str) -> list[Chunk]:
         """A document's chunks: the tenant's own, or another tenant's if it has none.
 
         A chunk without `doc_id` is a document of its own, named by its id.
         """
-        chunks = self.documents.get(doc_id, [])
+        chunks = self.store.of_document(doc_id)
         own = [c for c in chunks if c.tenant == tenant]
         return own or chunks
 
 
 def index_corpus(corpus: Corpus, suspects: frozenset[str] = frozenset()) -> CorpusIndex:
-    """Make the index; of chunks with one id in one tenant the first is kept."""
-    index = CorpusIndex(suspects=suspects)
-    for chunk in corpus.chunks:
-        index.by_tenant.setdefault(chunk.tenant, {}).setdefault(chunk.id, chunk)
-        index.owners.setdefault(chunk.id, []).append(chunk.tenant)
-        document = chunk.id if chunk.doc_id is None else chunk.doc_id
-        index.documents.setdefault(document, []).append(chunk)
-    index.similar.update({t: Names(chunks) for t, chunks in index.by_tenant.items()})
-    return index
+    """Make the index; of chunks with one id in one tenant the first counts."""
+    return CorpusIndex(stored(corpus.chunks), suspects)

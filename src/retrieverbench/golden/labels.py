@@ -79,7 +79,7 @@ def check_label(record: Record, place: str, chunk_id: str, asker: Asker) -> None
     index, tenant = asker.index, asker.tenant
     if chunk_id in asker.lost or chunk_id in index.suspects:
         return
-    owners = index.owners.get(chunk_id, [])
+    owners = index.owners(chunk_id)
     if tenant is None and owners:
         return
     if tenant is not None and index.own(tenant, chunk_id) is not None:
@@ -135,7 +135,7 @@ def _read_grades(record: Record, asker: Asker, scale: Scale) -> dict[str, int] |
             continue
         grades[chunk_id] = grade
         # A grade of 0 demands nothing, so it may be another tenant's chunk.
-        if grade > 0 or chunk_id not in asker.index.owners:
+        if grade > 0 or not asker.index.owners(chunk_id):
             check_label(record, place, chunk_id, asker)
     return grades
 
@@ -173,7 +173,7 @@ def _note_unknown(record: Record, place: str, chunk_id: str, asker: Asker) -> No
         )
         return
     bare = trimmed(chunk_id)
-    if bare != chunk_id and bare in asker.index.owners:
+    if bare != chunk_id and asker.index.owners(bare):
         record.error(
             "G30", f"{place}: {quote(chunk_id)} {edge_fault(chunk_id)}; write {quote(bare)}"
         )
@@ -228,7 +228,7 @@ def _forbidden_owners(chunk_id: str, asker: Asker) -> list[TenantId]:
     """The asking tenant if it has such a chunk, else every tenant that has one."""
     if asker.tenant is not None and asker.index.own(asker.tenant, chunk_id) is not None:
         return [asker.tenant]
-    return asker.index.owners.get(chunk_id, [])
+    return asker.index.owners(chunk_id)
 
 
 def _check_forbidden(record: Record, place: str, name: str, asker: Asker) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from retrieverbench.errors import InputError
 from retrieverbench.golden.faults import Faults, plural, quote, type_of
@@ -21,6 +22,14 @@ from retrieverbench.golden.text import BOM, LFS, decode_line
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _REMEDY = "every line holds one complete JSON object"
 _REWRITE = "write each object on a line of its own"
+
+
+class Digest(Protocol):
+    """A checksum of hashlib's."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +42,14 @@ class Line:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a file; InputError if it cannot be read."""
-    try:
+    with _reading(path):
         return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def check_readable(path: Path) -> None:
+    """Raise InputError if the file cannot be read; no more than its first byte is."""
+    with _reading(path), path.open("rb") as file:
+        file.read(1)
 
 
 def read_lines(raw: bytes, faults: Faults, *, allow_nan: bool = False) -> list[Line]:
@@ -45,16 +58,35 @@ def read_lines(raw: bytes, faults: Faults, *, allow_nan: bool = False) -> list[L
     `allow_nan` lets the words NaN and Infinity through, for readers that have a better
     message for them.
     """
-    if raw.startswith(LFS):
-        faults.error("G05", _lfs_message(raw), 1)
-        return []
-    if raw.startswith(BOM):
-        faults.warn("G02", "starts with a byte order mark; it was ignored, save without BOM", 1)
-        raw = raw[len(BOM) :]
-    parser = _Parser(faults, allow_nan=allow_nan)
-    if parser.is_one_document(raw):
-        return []
-    return list(parser.lines(raw))
+    return list(_Parser(faults, allow_nan=allow_nan).lines(raw.split(b"\n"), lambda: raw))
+
+
+def stream_lines(
+    path: Path, faults: Faults, digest: Digest | None = None, *, allow_nan: bool = False
+) -> Iterator[Line]:
+    """As `read_lines`, one line at a time; `digest` is given every byte of a readable file.
+
+    Raises InputError if the file cannot be read.
+    """
+    with _reading(path), path.open("rb") as file:
+        pieces = _digested(file, digest)
+        yield from _Parser(faults, allow_nan=allow_nan).lines(pieces, path.read_bytes)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def _digested(file: Iterable[bytes], digest: Digest | None) -> Iterator[bytes]:
+    """Lines without their ends."""
+    for piece in file:
+        if digest is not None:
+            digest.update(piece)
+        yield piece.removesuffix(b"\n")
 
 
 class _Parser:
@@ -68,20 +100,37 @@ class _Parser:
             parse_constant=float if allow_nan else _refuse_constant,
         )
 
-    def lines(self, raw: bytes) -> Iterator[Line]:
-        for number, piece in enumerate(raw.split(b"\n"), 1):
-            if piece.strip():
-                data = self._parse(piece.removesuffix(b"\r"), number)
-                if data is not None:
-                    yield Line(number, data)
+    def lines(self, pieces: Iterable[bytes], whole: Callable[[], bytes]) -> Iterator[Line]:
+        """The objects of a file's lines; `whole` reads all of it, if its first line is broken."""
+        started = False
+        for number, line in enumerate(pieces, 1):
+            if number == 1 and line.startswith(LFS):
+                self._faults.error("G05", _lfs_message(whole()), 1)
+                return
+            piece = self._without_mark(line) if number == 1 else line
+            if not piece.strip():
+                continue
+            if not started and self._is_one_document(piece, whole):
+                return
+            started = True
+            data = self._parse(piece.removesuffix(b"\r"), number)
+            if data is not None:
+                yield Line(number, data)
 
-    def is_one_document(self, raw: bytes) -> bool:
+    def _without_mark(self, piece: bytes) -> bytes:
+        if not piece.startswith(BOM):
+            return piece
+        self._faults.warn(
+            "G02", "starts with a byte order mark; it was ignored, save without BOM", 1
+        )
+        return piece.removeprefix(BOM)
+
+    def _is_one_document(self, first: bytes, whole: Callable[[], bytes]) -> bool:
         """Whether the file is JSON over several lines, which is then noted."""
-        start = raw.lstrip()[:1]
-        first, _, rest = raw.strip().partition(b"\n")
-        if start not in {b"[", b"{"} or not rest or _loads(first) is not None:
+        if first.lstrip()[:1] not in {b"[", b"{"} or _loads(first) is not None:
             return False
-        document = _loads(raw)
+        raw = whole().removeprefix(BOM).strip()
+        document = _loads(raw) if b"\n" in raw else None
         if document is None:
             return False
         items = plural(len(document), "item" if isinstance(document, list) else "key")

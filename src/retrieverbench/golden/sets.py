@@ -14,7 +14,7 @@ from retrieverbench.golden.corpus import CorpusDraft, read_corpus
 from retrieverbench.golden.faults import Faults, plural, quote, settle
 from retrieverbench.golden.index import index_corpus
 from retrieverbench.golden.labels import Scale
-from retrieverbench.golden.lines import Line, read_file, read_lines
+from retrieverbench.golden.lines import Line, check_readable, read_file, read_lines
 from retrieverbench.golden.manifest import (
     Grades,
     Manifest,
@@ -117,7 +117,7 @@ def _refuse_unreadable(*paths: Path) -> None:
     messages: list[str] = []
     for path in paths:
         try:
-            read_file(path)
+            check_readable(path)
         except InputError as error:
             messages += error.faults
     if messages:

@@ -13,14 +13,16 @@ from retrieverbench.errors import InputError
 from retrieverbench.golden.faults import Faults, quote, settle, type_of
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.ids import read_id
-from retrieverbench.golden.index import CorpusIndex, index_corpus
-from retrieverbench.golden.lines import Line, read_file, read_lines
-from retrieverbench.model import Chunk, Corpus
+from retrieverbench.golden.lines import Line, check_readable, stream_lines
+from retrieverbench.model import Corpus
+from retrieverbench.storage import ChunkStore, VectorFile, stored
 
 if TYPE_CHECKING:
     import numpy as np
 
 _MAKE_ANEW = "make the vectors anew"
+_ROWS = 1_000
+"""Rows of a matrix that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,58 +44,78 @@ def load_vectors(path: Path, corpus: Corpus, dimension: int | None = None) -> Co
     direction, so no cosine), missing, duplicate.
     """
     faults = Faults(str(path))
-    index = index_corpus(corpus)
-    vectors: dict[str, array[float]] = {}
-    seen: dict[str, int] = {}
+    chunks = stored(corpus.chunks)
+    vectors: VectorFile | None = None
+    seen = array("I", bytes(array("I").itemsize * len(chunks)))  # its line, by ordinal
     for row in _rows(path, faults):
         record = Record(row.line.data, row.line.number, faults)
-        chunk = _chunk(record, index)
-        if chunk is None:
+        ordinal = _ordinal(record, chunks)
+        if ordinal is None:
             continue
-        name = f"vector of {quote(chunk.id)}"
-        if chunk.uid in seen:
-            record.error("G42", f"{name}: already in line {seen[chunk.uid]}; keep one")
+        name = f"vector of {quote(row.line.data['id'])}"
+        if seen[ordinal]:
+            record.error("G42", f"{name}: already in line {seen[ordinal]}; keep one")
             continue
-        seen[chunk.uid] = row.line.number
+        seen[ordinal] = row.line.number
         vector = _vector(record, name, row.vector, dimension)
-        if vector is not None:
-            dimension = dimension or len(vector)
-            vectors[chunk.uid] = vector
-    for chunk in corpus.chunks:
-        if chunk.uid not in seen:
+        if vector is None:
+            continue
+        dimension = dimension or len(vector)
+        vectors = vectors or VectorFile(dimension)
+        vectors.write(ordinal, [vector])
+    for ordinal, line in enumerate(seen):
+        if not line:
+            chunk = chunks[ordinal]
             faults.error(
                 "G42",
                 f"vector of {quote(chunk.id)} of tenant {quote(chunk.tenant.value)}: missing; "
                 "every chunk needs one",
             )
     warnings = settle([faults])
-    chunks = tuple(replace(c, vector=vectors[c.uid]) for c in corpus.chunks)
-    return replace(corpus, chunks=chunks, warnings=corpus.warnings + warnings)
+    complete = chunks if vectors is None else chunks.with_vectors(vectors)
+    return replace(corpus, chunks=complete, warnings=corpus.warnings + warnings)
 
 
 def _rows(path: Path, faults: Faults) -> Iterator[_Row]:
     if path.suffix != ".npy":
-        for line in read_lines(read_file(path), faults, allow_nan=True):
+        for line in stream_lines(path, faults, allow_nan=True):
             yield _Row(line, line.data.get("vector"))
         return
     ids_path = path.with_suffix(".ids.jsonl")
-    ids = read_lines(read_file(ids_path), faults)
-    matrix = _matrix(path)
-    if len(ids) != len(matrix):
+    check_readable(ids_path)
+    count = len(_matrix(path))
+    rows = _matrix_rows(path, count)
+    ids = 0
+    for line in stream_lines(ids_path, faults):
+        ids += 1
+        if ids <= count:
+            yield _Row(line, next(rows))
+    if ids != count:
         raise InputError(
-            f"{path}: {len(matrix)} rows, but {ids_path.name} has {len(ids)} ids; "
-            f"{_MAKE_ANEW} [G42]"
+            f"{path}: {count} rows, but {ids_path.name} has {ids} ids; {_MAKE_ANEW} [G42]"
         )
-    for line, row in zip(ids, matrix, strict=True):
-        yield _Row(line, row.tolist())
+
+
+def _matrix_rows(path: Path, count: int) -> Iterator[object]:
+    """Each row: an array of float32 where nothing is wrong with it, else a list."""
+    import numpy as np
+
+    for first in range(0, count, _ROWS):
+        block = np.array(_matrix(path)[first : first + _ROWS])
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(block, dtype=np.float32)
+        sound: np.ndarray = np.logical_and(np.isfinite(rows).all(axis=1), rows.any(axis=1))
+        for number, row in enumerate(rows):
+            yield array("f", row.tobytes()) if sound[number] else block[number].tolist()
 
 
 def _matrix(path: Path) -> np.ndarray:
+    """The matrix, mapped anew: what was read of it before counts no longer as our memory."""
     import numpy as np
 
-    read_file(path)
+    check_readable(path)
     try:
-        matrix: np.ndarray = np.load(path, allow_pickle=False)
+        matrix: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise InputError(f"{path}: not a .npy file ({error}); {_MAKE_ANEW} [G42]") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
@@ -104,13 +126,13 @@ def _matrix(path: Path) -> np.ndarray:
     return matrix
 
 
-def _chunk(record: Record, index: CorpusIndex) -> Chunk | None:
-    """The chunk a line names, or None with the fault noted."""
+def _ordinal(record: Record, chunks: ChunkStore) -> int | None:
+    """The place of the chunk that a line names, or None with the fault noted."""
     chunk_id = read_id(record, "id", "name the chunk")
     tenant = record.text("tenant")
     if chunk_id is None:
         return None
-    owners = [o for o in index.owners.get(chunk_id, ()) if tenant is None or o.value == tenant]
+    owners = [o for o in chunks.owners(chunk_id) if tenant is None or o.value == tenant]
     if len(owners) > 1:
         record.error(
             "G42",
@@ -122,10 +144,14 @@ def _chunk(record: Record, index: CorpusIndex) -> Chunk | None:
         of_tenant = "" if tenant is None else f" of tenant {quote(tenant)}"
         record.error("G14", f"id: {quote(chunk_id)}{of_tenant} is not in the corpus; {_MAKE_ANEW}")
         return None
-    return index.own(owners[0], chunk_id)
+    return chunks.ordinal(owners[0], chunk_id)
 
 
 def _vector(record: Record, name: str, value: object, dimension: int | None) -> array[float] | None:
+    if isinstance(value, array):
+        if len(value) == (dimension or len(value)):
+            return value
+        value = value.tolist()
     if not isinstance(value, list) or not value or not set(map(type, value)) <= {int, float}:
         what = "missing" if value is None else f"{quote(value)} is {type_of(value)}"
         record.error("G42", f"{name}: {what}; write a list of numbers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,9 +13,10 @@ from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
-from retrieverbench.leaks import make_ledger
-from retrieverbench.model import Chunk, Noise, TenantId
+from retrieverbench.leaks import CorpusLedger, Ledger
+from retrieverbench.model import Chunk, Noise
 from retrieverbench.run import Connection, place_name
+from retrieverbench.storage import stored
 
 
 @dataclass(slots=True)
@@ -30,13 +31,13 @@ class Job:
     started: str
     environ: Mapping[str, str]
     progress: Progress
-    ledger: Mapping[str, TenantId]
+    ledger: Ledger
     embedded: Embedded
     dimension: int = 0
     noise: Noise | None = None
 
     @property
-    def chunks(self) -> tuple[Chunk, ...]:
+    def chunks(self) -> Sequence[Chunk]:
         """The corpus as it is loaded, with vectors where any target needs them."""
         return self.embedded.corpus.chunks
 
@@ -54,7 +55,7 @@ def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress)
         started=datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
         environ=environ,
         progress=progress,
-        ledger=make_ledger(prepared.corpus.chunks),
+        ledger=CorpusLedger(stored(prepared.corpus.chunks)),
         embedded=Embedded(prepared.corpus, {}, {}, 0),
     )
 

@@ -8,6 +8,7 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     CanaryResult,
     ControlResult,
+    CorpusLedger,
     TotalResult,
     ask_control,
     ask_total,
@@ -15,13 +16,13 @@ from retrieverbench.leaks import (
     control_cases,
     control_chunks,
     make_canaries,
-    make_ledger,
     probe_canaries,
-    text_owners,
+    make_ledger,
     total_question,
 )
 from retrieverbench.model import TenantId
 from retrieverbench.run import Place, build_queries, is_loaded, open_place
+from retrieverbench.storage import stored
 
 
 async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
@@ -47,8 +48,8 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     chunks = [canary.chunk for canary in canaries]
     await place.add(chunks, private=[canary.token for canary in canaries])
     state.canary_ledger = make_ledger(chunks)
-    ledger = {**job.ledger, **state.canary_ledger}
-    texts = text_owners(job.chunks)
+    corpus = stored(job.chunks)
+    ledger = CorpusLedger(corpus, chunks)
     for mode, run in state.runs.items():
         advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries), "canaries")
         state.canaries[mode] = CanaryResult()
@@ -61,7 +62,7 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
             k=suite.depth,
             timeout=suite.timeout,
             into=state.canaries[mode],
-            texts=texts,
+            texts=corpus.owners_of_text,
             on_done=counting(advance),
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from retrieverbench.metrics import parse_metric, score_run
@@ -18,11 +17,12 @@ from retrieverbench.model import (
     Target,
     make_uid,
 )
+from retrieverbench.storage import stored
 
 
 def chunks_per_tenant(corpus: Corpus) -> Mapping[str, int]:
     """How many chunks each tenant may see."""
-    return Counter(chunk.tenant.value for chunk in corpus.chunks)
+    return {tenant.value: count for tenant, count in stored(corpus.chunks).per_tenant.items()}
 
 
 def score_target(run: Run, golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> Scores:
@@ -35,7 +35,9 @@ def score_target(run: Run, golden: GoldenSet, corpus: Corpus, metrics: Sequence[
         golden,
         tuple(dict.fromkeys([*metrics, f"hit@{run.depth}"])),
         visible=chunks_per_tenant(corpus),
-        superseded=frozenset(c.uid for c in corpus.chunks if c.status == "superseded"),
+        superseded=stored(corpus.chunks).superseded_among(
+            uid for result in run.results for uid, _ in result.hits
+        ),
     )
 
 
@@ -57,7 +59,7 @@ def golden_record(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> 
         versions=golden.versions,
         must_pass=tuple(case.id for case in cases if case.must_pass),
         ceilings=_ceilings(golden, corpus, metrics),
-        superseded=sum(chunk.status == "superseded" for chunk in corpus.chunks),
+        superseded=stored(corpus.chunks).superseded,
     )
 
 

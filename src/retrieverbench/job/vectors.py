@@ -22,6 +22,7 @@ from retrieverbench.model import Corpus
 from retrieverbench.options import parse_options
 from retrieverbench.run.text import refuse_short
 from retrieverbench.stages import Embedder
+from retrieverbench.storage import stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ async def embed_set(
     made with, which a few of them show: InputError otherwise.
     """
     embedder, cache = embedding.embedder, embedding.cache
-    if embedding.checks_vectors and any(chunk.vector is not None for chunk in corpus.chunks):
+    if embedding.checks_vectors and stored(corpus.chunks).vectors is not None:
         await probe_embedder(corpus, embedder)
     embedded, before = corpus, 0
     if with_chunks:

@@ -8,7 +8,6 @@ from retrieverbench.leaks.canary import (
     CanaryResult,
     make_canaries,
     probe_canaries,
-    text_owners,
 )
 from retrieverbench.leaks.catalog import CATALOG
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS, TimedCounts, leak_columns
@@ -21,7 +20,13 @@ from retrieverbench.leaks.control import (
 )
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.exported import find_questions
-from retrieverbench.leaks.ledger import Ledger, check_result, foreign_hits, make_ledger
+from retrieverbench.leaks.ledger import (
+    CorpusLedger,
+    Ledger,
+    check_result,
+    foreign_hits,
+    make_ledger,
+)
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
@@ -47,6 +52,7 @@ __all__ = [
     "Canary",
     "CanaryResult",
     "ControlResult",
+    "CorpusLedger",
     "Declared",
     "Ledger",
     "Probe",
@@ -71,6 +77,5 @@ __all__ = [
     "make_ledger",
     "make_world",
     "probe_canaries",
-    "text_owners",
     "total_question",
 ]

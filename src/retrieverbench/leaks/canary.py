@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import secrets
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import SystemRandom
 
@@ -23,8 +23,8 @@ from retrieverbench.leaks.scan import plain_words, read_attribute, readable, str
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 
-TextOwners = Mapping[str, frozenset[TenantId]]
-"""Who owns each text of a corpus."""
+TextOwners = Callable[[str], frozenset[TenantId]]
+"""Who owns a text of the corpus."""
 
 TELLING = 20
 """Characters from which a text that is repeated whole is somebody's chunk."""
@@ -92,7 +92,7 @@ async def probe_canaries(
     k: int,
     timeout: float,
     into: CanaryResult,
-    texts: TextOwners | None = None,
+    texts: TextOwners = lambda _text: frozenset(),
     on_done: Callable[[], None] = lambda: None,
 ) -> None:
     """Ask for every canary as its owner and as other tenants; `ledger` includes them.
@@ -116,7 +116,7 @@ async def probe_canaries(
                 want=frozenset({"text"}),
             )
             probe = _Probe(canary, asker, query)
-            await _ask(adapter, probe, canaries, ledger, texts or {}, target, timeout, into)
+            await _ask(adapter, probe, canaries, ledger, texts, target, timeout, into)
         on_done()
 
 
@@ -215,17 +215,6 @@ def _tokens_seen(
     return seen
 
 
-def text_owners(chunks: Iterable[Chunk]) -> dict[str, frozenset[TenantId]]:
-    """Who owns each text, with and without its title; short ones may be anybody's words."""
-    owners: dict[str, frozenset[TenantId]] = {}
-    for chunk in chunks:
-        for text in {chunk.text, chunk.searchable_text}:
-            if len(text) < TELLING:
-                continue
-            owners[text] = owners.get(text, frozenset()) | {chunk.tenant}
-    return owners
-
-
 def _texts_seen(
     answer: object, probe: _Probe, texts: TextOwners
 ) -> list[tuple[int, str, TenantId]]:
@@ -235,7 +224,7 @@ def _texts_seen(
     for rank, part in enumerate([answer, *hits]):
         uid = read_attribute(part, "uid") if rank else ""
         for text in strings_in(part, leave_out=None if rank else read_attribute(answer, "hits")):
-            owners = texts.get(text, frozenset())
+            owners = texts(text) if len(text) >= TELLING else frozenset[TenantId]()
             if owners and probe.asker not in owners:
                 seen.append((rank, uid if isinstance(uid, str) else "", min(owners)))
     return seen

@@ -14,8 +14,9 @@ from random import Random
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, hint_of, make_ledger
-from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId, make_uid
+from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
+from retrieverbench.storage import stored
 
 CONTROL_TENANT = TenantId("control")
 CONTROL_CHUNKS = 2_000
@@ -41,14 +42,16 @@ def control_chunks(chunks: Sequence[Chunk], cases: Sequence[GoldenCase], seed: i
     """The corpus under one owner; of a large one a sample with the chunks the cases need."""
     chosen: Sequence[Chunk] = chunks
     if len(chunks) > CONTROL_CHUNKS:
-        needed = {
-            make_uid(case.tenant, id_)
+        corpus = stored(chunks)
+        named = (
+            corpus.ordinal(case.tenant, id_)
             for case in cases
             for id_ in (*(case.relevant or ()), *(case.grades or ()))
-        }
-        kept = [chunk for chunk in chunks if chunk.uid in needed][:CONTROL_CHUNKS]
-        others = [chunk for chunk in chunks if chunk.uid not in needed]
-        chosen = kept + Random(seed).sample(others, min(CONTROL_CHUNKS - len(kept), len(others)))
+        )
+        needed = sorted({ordinal for ordinal in named if ordinal is not None})[:CONTROL_CHUNKS]
+        drawn = Random(seed).sample(range(len(corpus)), CONTROL_CHUNKS)
+        ordinals = list(dict.fromkeys([*needed, *drawn]))[:CONTROL_CHUNKS]
+        chosen = [corpus[ordinal] for ordinal in ordinals]
     return [replace(chunk, id=chunk.uid, tenant=CONTROL_TENANT) for chunk in chosen]
 
 

@@ -6,17 +6,42 @@ evidence. A uid that the ledger does not know counts as foreign.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 
 from retrieverbench.model import CaseResult, Chunk, LeakFinding, TenantId, make_uid
+from retrieverbench.storage import ChunkStore
 
 Ledger = Mapping[str, TenantId]
 """uid → owner."""
+_REMEMBERED = 50_000
+"""Answers repeat themselves in the rounds of a timed pass."""
 
 
 def make_ledger(chunks: Iterable[Chunk]) -> dict[str, TenantId]:
     """The owner of every chunk, by uid."""
     return {chunk.uid: chunk.tenant for chunk in chunks}
+
+
+class CorpusLedger(Mapping[str, TenantId]):
+    """The same of a corpus on disk, asked for one uid at a time, and of `further` chunks."""
+
+    def __init__(self, chunks: ChunkStore, further: Iterable[Chunk] = ()) -> None:
+        self._chunks, self._further = chunks, make_ledger(further)
+        self._owner = lru_cache(_REMEMBERED)(chunks.owner)
+
+    def __getitem__(self, uid: str) -> TenantId:
+        owner = self._further.get(uid) or self._owner(uid)
+        if owner is None:
+            raise KeyError(uid)
+        return owner
+
+    def __iter__(self) -> Iterator[str]:
+        return chain((chunk.uid for chunk in self._chunks), self._further)
+
+    def __len__(self) -> int:
+        return len(self._chunks) + len(self._further)
 
 
 def foreign_hits(

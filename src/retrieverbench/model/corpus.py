@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,11 +47,12 @@ class Chunk:
 class Corpus:
     """All chunks of a set, in file order. `sha256` is over the bytes of the file.
 
-    `warnings` are what the reader of the file should know, one line each.
+    `chunks` may lie on disk: go through them, and keep none. `warnings` are what the reader
+    of the file should know, one line each.
     """
 
     name: str
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     sha256: str
     warnings: tuple[str, ...] = ()
 

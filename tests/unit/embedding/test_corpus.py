@@ -53,10 +53,10 @@ async def test_every_chunk_gets_the_vector_of_title_and_text() -> None:
     assert [chunk.vector for chunk in embedded.chunks] == expected
 
 
-async def test_equal_texts_are_embedded_once_and_progress_reaches_the_end() -> None:
+async def test_equal_texts_are_embedded_once_and_progress_reaches_the_end(tmp_path: Path) -> None:
     embedder, seen = Counting(), list[int]()
     texts = [f"text {i % 100}" for i in range(300)]
-    embedded = await embed_corpus(corpus(*texts), embedder, None, seen.append)
+    embedded = await embed_corpus(corpus(*texts), embedder, VectorCache(tmp_path), seen.append)
     assert len(embedder.documents) == 100
     assert seen == sorted(seen)
     assert seen[-1] == 300
@@ -82,24 +82,21 @@ async def test_questions_have_their_own_place_in_the_cache(tmp_path: Path) -> No
 
 
 async def test_vectors_that_came_with_the_corpus_are_kept() -> None:
-    given = array("f", [1.0] * 8)
-    one, two = corpus("a", "b").chunks
+    given = [array("f", [float(n)] * 8) for n in (1, 2)]
+    bare = corpus("a", "b")
+    complete = [replace(c, vector=v) for c, v in zip(bare.chunks, given, strict=True)]
     embedder, seen = Counting(), list[int]()
-    mixed = Corpus("c", (replace(one, vector=given), two), "0")
-    embedded = await embed_corpus(mixed, embedder, None, seen.append)
-    assert embedded.chunks[0].vector == given
-    assert embedder.documents == ["b"]
-    assert seen[-1] == 2
+    embedded = await embed_corpus(replace(bare, chunks=complete), embedder, None, seen.append)
+    assert [chunk.vector for chunk in embedded.chunks] == given
+    assert embedder.documents == []
+    assert seen == [2]
 
 
-async def test_a_vector_of_another_dimension_is_named_before_anything_is_embedded() -> None:
-    one, two = corpus("a", "b").chunks
-    embedder = Counting()
-    mixed = Corpus("c", (one, replace(two, vector=array("f", [1.0] * 7))), "0")
-    with pytest.raises(
-        InputError, match="'acme/1': its vector has 7 numbers, the embedder gives 8"
-    ):
-        await embed_corpus(mixed, embedder)
+async def test_vectors_of_another_dimension_are_named_before_anything_is_embedded() -> None:
+    bare, embedder = corpus("a", "b"), Counting()
+    complete = [replace(chunk, vector=array("f", [1.0] * 7)) for chunk in bare.chunks]
+    with pytest.raises(InputError, match="its vectors have 7 numbers, the embedder gives 8"):
+        await embed_corpus(replace(bare, chunks=complete), embedder)
     assert embedder.documents == []
 
 

@@ -65,7 +65,7 @@ async def test_another_model_of_the_same_name_is_found() -> None:
 
 
 async def test_another_dimension_is_found_first() -> None:
-    with pytest.raises(InputError, match="has 64 numbers, the embedder gives 32"):
+    with pytest.raises(InputError, match="have 64 numbers, the embedder gives 32"):
         await probe_embedder(await embedded(), Renamed(32))
 
 
@@ -73,8 +73,11 @@ async def test_what_cannot_be_probed_is_an_error() -> None:
     with pytest.raises(InputError, match="no chunks"):
         await probe_embedder(await embedded(0), HashingEmbedder())
     corpus = await embedded(2)
-    bare = replace(corpus, chunks=(corpus.chunks[0], replace(corpus.chunks[1], vector=None)))
-    with pytest.raises(InputError, match="'acme/1': has no vector"):
+    half = replace(corpus, chunks=(corpus.chunks[0], replace(corpus.chunks[1], vector=None)))
+    with pytest.raises(InputError, match="vectors of 0 and 64 numbers in one corpus"):
+        await probe_embedder(half, HashingEmbedder())
+    bare = replace(corpus, chunks=[replace(chunk, vector=None) for chunk in corpus.chunks])
+    with pytest.raises(InputError, match="'c': has no vectors"):
         await probe_embedder(bare, HashingEmbedder())
     broken = replace(corpus.chunks[0], vector=array("f", [0.0] * 64))
     with pytest.raises(InputError, match="cosine nan"):

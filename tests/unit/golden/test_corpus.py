@@ -135,7 +135,7 @@ def test_all_fields(tmp_path: Path) -> None:
     corpus = load_corpus(path)
     assert corpus.name == "support-corpus"
     assert corpus.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert corpus.chunks == (
+    assert tuple(corpus.chunks) == (
         Chunk(
             id="refund/deadlines#1",
             tenant=TenantId("acme"),

@@ -21,7 +21,9 @@ def test_own() -> None:
 
 
 def test_owners() -> None:
-    assert INDEX.owners == {"a": [ACME, GLOBEX], "b": [GLOBEX]}
+    assert INDEX.owners("a") == [ACME, GLOBEX]
+    assert INDEX.owners("b") == [GLOBEX]
+    assert INDEX.owners("none") == []
 
 
 def test_of_document() -> None:

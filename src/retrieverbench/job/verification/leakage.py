@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from retrieverbench.job.assemble import distinct_questions, timed_counts
 from retrieverbench.job.verification.differences import Fault, compare
 from retrieverbench.leaks import (
+    CorpusLedger,
     ASKERS_PER_CANARY,
     CONTROL_CASES,
     MAX_KEPT_FINDINGS,
@@ -15,7 +16,6 @@ from retrieverbench.leaks import (
     TimedCounts,
     check_result,
     leak_columns,
-    make_ledger,
 )
 from retrieverbench.model import (
     Corpus,
@@ -26,6 +26,7 @@ from retrieverbench.model import (
     TargetResult,
 )
 from retrieverbench.run import Suite
+from retrieverbench.storage import stored
 
 
 def leak_faults(
@@ -43,7 +44,7 @@ def leak_faults(
     yield from _finding_faults(result, leaks, golden, corpus)
     if len(leaks.findings) >= MAX_KEPT_FINDINGS:
         return  # more were counted than are kept
-    tenants = len({chunk.tenant for chunk in corpus.chunks})
+    tenants = len(stored(corpus.chunks).per_tenant)
     yield from _asked_faults(leaks, suite, tenants)
     control = None
     if leaks.control_foreign is not None:
@@ -140,7 +141,7 @@ def _finding_faults(
 ) -> Iterator[Fault]:
     """Findings that the answers of the quality pass hold and the record does not, or reverse."""
     label = result.target.label
-    ledger, tenants = make_ledger(corpus.chunks), {c.id: c.tenant for c in golden.cases}
+    ledger, tenants = CorpusLedger(stored(corpus.chunks)), {c.id: c.tenant for c in golden.cases}
     seen = {
         finding
         for case in result.results
