@@ -44,6 +44,7 @@ CAPABILITIES: Mapping[str, str] = {
     "index": "layout: a place per tenant",
     "rls": "layout: the server itself adds the tenant condition",
     "put": "the harness can load chunks (`put`, `settle`)",
+    "resume": "a load that was broken off can go on in another run (`Settings.resume`)",
     "attach": "can search an index of the user's, without writing to it",
     "get": "reads chunks by id (`get`)",
     "delete": "deletes chunks by id (`delete`)",
@@ -132,7 +133,9 @@ class Settings:
     `timeout` is in seconds and per request. `options` are the adapter's own, in the groups
     `connect`, `place` and `search`; unknown keys are an InputError. `secrets` are named by
     the adapter (`api_key`, `password`, `user`). `recorder` (capability `record`) sees every
-    request; None costs nothing.
+    request; None costs nothing. With `resume` (capability `resume`) a place of that name that
+    is there is taken as it is, with what was put into it, and `close` leaves a place that was
+    never settled; what was acknowledged outlives the server's end.
     """
 
     endpoint: str
@@ -146,6 +149,7 @@ class Settings:
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     attached: Attached | None = None
     recorder: Recorder | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 from large_corpus_support import peak_memory, write_suite
 
 NULL = 'adapter = "./null.py:Null"\nmodes = ["dense"]'
-SMALL, LARGE = 500, 12_500
-GROWTH = 24.0
-"""MB. SQLite's cache is 8 of them; 12,000 chunks of 384 dimensions in memory are 70."""
+SMALL, LARGE = 500, 8_500
+GROWTH = 20.0
+"""MB. SQLite's cache is 8 of them; 8,000 chunks of 384 dimensions as objects are 45."""
 
 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:

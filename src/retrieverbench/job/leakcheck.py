@@ -16,8 +16,8 @@ from retrieverbench.leaks import (
     control_cases,
     control_chunks,
     make_canaries,
-    probe_canaries,
     make_ledger,
+    probe_canaries,
     total_question,
 )
 from retrieverbench.model import TenantId

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from time import perf_counter_ns
 
 import anyio
 
@@ -18,7 +16,6 @@ from retrieverbench.adapter import (
     Description,
     Explains,
     Settings,
-    Writable,
 )
 from retrieverbench.errors import AdapterError, BackendError, Code
 from retrieverbench.model import Chunk, Fidelity, Plan, Query
@@ -27,11 +24,11 @@ from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.guard import Step
+from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
 from retrieverbench.run.text import hidden_values
 
-PUT_BATCH = 500
 CLOSE_SECONDS = 20.0
 STEP_TIMEOUTS = 10
 """A step (open, describe, one batch) is given up after so many times the search timeout."""
@@ -83,13 +80,15 @@ class Place:
         `private` are words of the chunks that no error text may repeat. Raises
         BackendError, and AdapterError for whatever else the adapter raises.
         """
-        await _put(
+        sender = Sender(
             self.adapter,
-            chunks,
-            self._step("put", STEP_TIMEOUTS, private),
-            self._step("settle", SETTLE_TIMEOUTS, private),
-            lambda _done: None,
+            self.entry.load,
+            put=self._step("put", STEP_TIMEOUTS, private),
+            settle=self._step("settle", SETTLE_TIMEOUTS, private),
+            get=self._step("get", STEP_TIMEOUTS, private),
         )
+        await sender.send(chunks)
+        await sender.settled()
 
     def _step(self, word: str, times: int, private: Sequence[str] = ()) -> Step:
         hidden = (*self.hidden, *private)
@@ -156,19 +155,11 @@ async def load_place(
     Raises AdapterError when the counts per tenant differ from what was sent, InputError for
     an attached index whose ids cannot be told apart, and otherwise as `open_adapter` does.
     """
-    seconds = None
     if is_loaded(opened.entry, opened.loaded):
-        put, settle = opened.step("put", STEP_TIMEOUTS), opened.step("settle", SETTLE_TIMEOUTS)
-        seconds = await _put(opened.adapter, chunks, put, settle, on_put)
-    description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
-    hidden = hidden_values(opened.settings.secrets)
-    differing = hide_secrets(count_differences(description, chunks), hidden)
-    if seconds is None and not description.chunks:
-        differing = ""
-    if opened.entry.attach is not None:
-        _check_covered(description, chunks)
-    if seconds is not None and differing:
-        raise AdapterError(f"after loading, counts differ: {differing}")
+        loaded = await _load(opened, chunks, on_put)
+    else:
+        loaded = await _looked_at(opened, chunks)
+    description = loaded.description
     return Place(
         opened.entry,
         opened.loaded,
@@ -178,10 +169,69 @@ async def load_place(
         _fidelity(opened.connection, description),
         opened.settings.timeout,
         keys=keys_of(opened.entry, chunks),
-        load_seconds=seconds[0] if seconds else None,
-        settle_seconds=seconds[1] if seconds else None,
-        note=f"its counts differ from the corpus: {differing}" if differing else "",
+        load_seconds=loaded.seconds,
+        settle_seconds=loaded.settle_seconds,
+        note=loaded.note,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What is there; times in seconds, None for what was not done, or not all at once."""
+
+    description: Description
+    seconds: float | None = None
+    settle_seconds: float | None = None
+    note: str = ""
+
+
+async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int], None]) -> _Loaded:
+    """Send, settle, count; once more what a backend has lost that was waited for."""
+    describe = opened.step("describe", STEP_TIMEOUTS)
+    plan, resumes = opened.entry.load, opened.settings.resume
+    sender = Sender(
+        opened.adapter,
+        plan,
+        put=opened.step("put", STEP_TIMEOUTS),
+        settle=opened.step("settle", SETTLE_TIMEOUTS),
+        get=opened.step("get", STEP_TIMEOUTS),
+        on_put=on_put,
+    )
+    held = (await _describe(opened.adapter, describe)).chunks if resumes else {}
+    await sender.send(chunks, held)
+    settle_seconds = await sender.settled()
+    again = partial(_describe, opened.adapter, describe)
+    description, expected = await sender.patiently(again), count_per_tenant(chunks)
+    in_parts = bool(sender.waits or any(held.values()))
+    if in_parts and count_differences(description, expected):
+        await sender.send(chunks, description.chunks or {"": 0})
+        settle_seconds += await sender.settled()
+        description = await sender.patiently(again)
+    differing = hide_secrets(
+        count_differences(description, expected), hidden_values(opened.settings.secrets)
+    )
+    if differing:
+        raise AdapterError(f"after loading, counts differ: {differing}")
+    if not in_parts:
+        return _Loaded(description, sender.seconds, settle_seconds)
+    await sender.check_sample(chunks)
+    note = (
+        f"loaded in parts, so without a time: {sender.found} of {len(chunks)} chunks were there "
+        f"already, {sender.waits} attempts failed"
+    )
+    return _Loaded(description, note=note)
+
+
+async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
+    """What is there of a place that is not loaded."""
+    description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
+    if opened.entry.attach is not None:
+        _check_covered(description, chunks)
+    differing = count_differences(description, count_per_tenant(chunks))
+    if not differing or not description.chunks:
+        return _Loaded(description)
+    told = hide_secrets(differing, hidden_values(opened.settings.secrets))
+    return _Loaded(description, note=f"its counts differ from the corpus: {told}")
 
 
 def is_loaded(entry: TargetEntry, loaded: LoadedAdapter) -> bool:
@@ -198,11 +248,11 @@ def keys_of(entry: TargetEntry, chunks: Sequence[Chunk]) -> dict[str, str] | Non
 
 def _check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
     """Who owns a chunk that no record holds nobody can say, nor whether showing it is a leak."""
-    known = Counter(chunk.tenant.value for chunk in chunks)
+    known = count_per_tenant(chunks)
     more = [
-        f"{tenant!r} has {count} chunks in the index and {known[tenant]} in the corpus"
+        f"{tenant!r} has {count} chunks in the index and {known.get(tenant, 0)} in the corpus"
         for tenant, count in sorted(description.chunks.items())
-        if count > known[tenant]
+        if count > known.get(tenant, 0)
     ]
     if more:
         raise AdapterError(
@@ -233,52 +283,10 @@ async def _close(adapter: Adapter, name: str, hidden: tuple[str, ...]) -> None:
         await Step(name, "close", CLOSE_SECONDS, hidden).call(adapter.close)
 
 
-async def _put(
-    adapter: Adapter,
-    chunks: Sequence[Chunk],
-    put: Step,
-    settle: Step,
-    on_put: Callable[[int], None],
-) -> tuple[float, float]:
-    """Send everything and wait; seconds to send and seconds until searchable."""
-    if not isinstance(adapter, Writable):
-        raise AdapterError(f"adapter {put.adapter!r} claims 'put' and lacks put or settle")
-    start = perf_counter_ns()
-    for first in range(0, len(chunks), PUT_BATCH):
-        batch = [_copy(chunk) for chunk in chunks[first : first + PUT_BATCH]]
-        await put.call(partial(adapter.put, batch))
-        on_put(first + len(batch))
-    sent = perf_counter_ns()
-    await settle.call(adapter.settle)
-    return (sent - start) / 1e9, (perf_counter_ns() - sent) / 1e9
-
-
-def _copy(chunk: Chunk) -> Chunk:
-    """An adapter that overwrites what it is given spoils no other target's chunks."""
-    vector = None if chunk.vector is None else chunk.vector[:]
-    return replace(chunk, vector=vector, metadata=dict(chunk.metadata))
-
-
 async def _describe(adapter: Adapter, step: Step) -> Description:
     """A checked copy of the description, without hidden values."""
     found = await step.call(adapter.describe)
     return checked_description(found, step.adapter, step.hidden)
-
-
-def count_differences(description: Description, chunks: Sequence[Chunk]) -> str:
-    """Where the backend's count per tenant differs from the chunks; "" if it does not.
-
-    An adapter that is not loaded may leave its counts out; one that is may not.
-    """
-    sent = Counter(chunk.tenant.value for chunk in chunks)
-    stored = {tenant: count for tenant, count in description.chunks.items() if count}
-    lines = [
-        f"{tenant!r} {sent.get(tenant, 0)} sent, {stored.get(tenant, 0)} counted"
-        for tenant in sorted(sent.keys() | stored.keys())
-        if sent.get(tenant, 0) != stored.get(tenant, 0)
-    ]
-    more = f"; and {len(lines) - 5} tenants more" if len(lines) > 5 else ""
-    return f"{'; '.join(lines[:5])}{more}"
 
 
 def _fidelity(connection: Connection, description: Description) -> Fidelity:

@@ -51,6 +51,22 @@ class Declares:
 
 
 @dataclass(frozen=True)
+class Loading:
+    """`[targets.load]`: how the corpus is sent to a target.
+
+    `batch` chunks go with each `put`, `concurrency` puts are in flight. `patience` is for how
+    many seconds a backend that is gone, silent or busy is waited for; what it lost meanwhile is
+    sent again. With `resume` a load that was broken off goes on in the next run: the place has
+    the same name in every run of this target and corpus, and stays until it was loaded whole.
+    """
+
+    batch: Annotated[int, Ge(1), Le(100_000)] = 500
+    concurrency: Annotated[int, Ge(1), Le(64)] = 1
+    patience: Annotated[float, Ge(0), Le(DAY)] = 0.0
+    resume: bool = False
+
+
+@dataclass(frozen=True)
 class TargetEntry:
     """One `[[targets]]` entry: a place loaded once and searched in each of its modes.
 
@@ -59,7 +75,7 @@ class TargetEntry:
     variable) says where the server is; an adapter in process needs neither. `secrets` maps
     the adapter's names to names of environment variables. `connect`, `place` and `search`
     are the adapter's own options. `declares` are risks that are accepted. With `attach` the
-    target is an index of the user's, which is only read.
+    target is an index of the user's, which is only read. `load` says how it is loaded.
     """
 
     adapter: str
@@ -77,6 +93,7 @@ class TargetEntry:
     place: Mapping[str, object] = field(default_factory=dict)
     search: Mapping[str, object] = field(default_factory=dict)
     declares: Declares = Declares()
+    load: Loading = Loading()
 
     @property
     def engine_name(self) -> str:

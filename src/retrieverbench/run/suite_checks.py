@@ -61,6 +61,7 @@ def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[
         "modes": f"write modes = [{modes}]" if modes else "its class declares no modes",
         "layout": f"write {layouts}" if layouts else "its class declares no layout",
         "attach": "remove it, and the harness loads a place of its own",
+        "load.resume": "remove it; `patience` waits for a backend within one run",
     }
     asked: list[tuple[str, str]] = [
         *(("modes", mode) for mode in entry.modes),
@@ -68,9 +69,11 @@ def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[
     ]
     if entry.attach is not None:
         asked.append(("attach", "attach"))
+    if entry.load.resume:
+        asked.append(("load.resume", "resume"))
     return [
-        f"{suite.place('targets', number, key)}: adapter {loaded.name!r} does not support "
-        f"{word!r}; {remedies[key]}"
+        f"{suite.place('targets', number, *key.split('.'))}: adapter {loaded.name!r} "
+        f"does not support {word!r}; {remedies[key]}"
         for key, word in asked
         if word not in can
     ]
@@ -116,6 +119,14 @@ def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
     if target.endpoint and target.endpoint_env:
         yield "endpoint", "endpoint and endpoint_env both given; keep one"
     yield from _attach_faults(target)
+    if target.load.resume and (target.engine or target.attach):
+        yield (
+            "load.resume",
+            (
+                "an engine started here ends with the run, and nothing is loaded into an "
+                "attached index; remove it, or give the endpoint of a server"
+            ),
+        )
     if target.engine_name and target.engine_name not in engine_names():
         yield (
             "engine",

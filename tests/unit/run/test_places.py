@@ -24,11 +24,14 @@ from retrieverbench.run import (
     place_name,
 )
 from retrieverbench.run import places as places_module
+from retrieverbench.run.loading import count_differences
+from retrieverbench.run.suite import Loading
 from stubborn_support import Stubborn
 
 pytestmark = pytest.mark.anyio
 SECRET = "hunter2"
 CHUNKS = [Chunk(f"d{n}", TenantId("acme" if n % 2 else "globex"), f"text {n}") for n in range(7)]
+AS_EVER = Loading()
 Make = Callable[..., type[Adapter]]
 
 
@@ -45,10 +48,12 @@ def opening(
     timeout: float = 5.0,
     connection: Connection | None = None,
     on_put: Callable[[int], None] = lambda _done: None,
+    load: Loading = AS_EVER,
 ) -> Any:
     loaded = LoadedAdapter("fake", cls, "dist", "1")
     connection = connection or Connection("", {"password": Secret(SECRET)}, None)
-    return open_place(TargetEntry("fake"), loaded, connection, settings(timeout), chunks, on_put)
+    entry = TargetEntry("fake", load=load)
+    return open_place(entry, loaded, connection, settings(timeout), chunks, on_put)
 
 
 def made(cls: Any) -> Any:
@@ -56,12 +61,9 @@ def made(cls: Any) -> Any:
     return cls.opened[-1]
 
 
-async def test_good_adapter_is_loaded_counted_and_closed(
-    clean: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("retrieverbench.run.places.PUT_BATCH", 3)
+async def test_good_adapter_is_loaded_counted_and_closed(clean: Any) -> None:
     done: list[int] = []
-    async with opening(clean, on_put=done.append) as place:
+    async with opening(clean, on_put=done.append, load=Loading(batch=3)) as place:
         assert place.load_seconds is not None
         assert place.settle_seconds is not None
         assert 0 <= place.load_seconds < 3600  # a difference of clock readings, in seconds
@@ -102,14 +104,14 @@ async def test_count_that_differs_is_an_error(
 
 
 def test_only_differing_tenants_are_named_and_long_lists_are_cut() -> None:
-    chunks = [Chunk("d", TenantId(f"t{n}"), "text") for n in range(9)]
+    expected = {f"t{n}": 1 for n in range(9)}
     counts = {f"t{n}": 1 if n < 2 else 2 for n in range(9)}
     description = Description("s", "1", "c", "1", {}, counts)
-    told = places_module.count_differences(description, chunks)
+    told = count_differences(description, expected)
     assert "'t0'" not in told
     assert told.endswith("'t6' 1 sent, 2 counted; and 2 tenants more")
     fewer = replace(description, chunks=counts | {"t7": 1, "t8": 1})
-    assert places_module.count_differences(fewer, chunks).endswith("'t6' 1 sent, 2 counted")
+    assert count_differences(fewer, expected).endswith("'t6' 1 sent, 2 counted")
 
 
 async def test_an_unknown_fidelity_is_the_adapters_fault(one_method: Make, clean: Any) -> None:

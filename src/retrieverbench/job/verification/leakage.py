@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from retrieverbench.job.assemble import distinct_questions, timed_counts
 from retrieverbench.job.verification.differences import Fault, compare
 from retrieverbench.leaks import (
-    CorpusLedger,
     ASKERS_PER_CANARY,
     CONTROL_CASES,
     MAX_KEPT_FINDINGS,
     CanaryResult,
     ControlResult,
+    CorpusLedger,
     TimedCounts,
     check_result,
     leak_columns,
