@@ -16,7 +16,6 @@ from retrieverbench.leaks import (
     control_cases,
     control_chunks,
     make_canaries,
-    make_ledger,
     probe_canaries,
     total_question,
 )
@@ -47,7 +46,7 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     canaries = make_canaries(tenants, job.dimension)
     chunks = [canary.chunk for canary in canaries]
     await place.add(chunks, private=[canary.token for canary in canaries])
-    state.canary_ledger = make_ledger(chunks)
+    state.canary_chunks = chunks
     corpus = stored(job.chunks)
     ledger = CorpusLedger(corpus, chunks)
     for mode, run in state.runs.items():
@@ -73,8 +72,8 @@ async def _totals(job: Job, state: EntryState, place: Place) -> None:
     cases = control_cases(job.prepared.cases, suite.seed)
     counts = job.prepared.chunks_per_tenant
     asker = min(counts, key=lambda tenant: (counts[tenant], tenant))
-    ledger = {**job.ledger, **state.canary_ledger}
-    own = sum(owner.value == asker for owner in ledger.values())
+    ledger = CorpusLedger(stored(job.chunks), state.canary_chunks)
+    own = counts[asker] + sum(c.tenant.value == asker for c in state.canary_chunks)
     for mode, run in state.runs.items():
         (query,) = build_queries(cases[:1], job.vectors, mode, suite.depth)
         asked = total_question(query, TenantId(asker), [case.query for case in cases])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks import CanaryResult, ControlResult, TotalResult
 from retrieverbench.load import TimedResult
-from retrieverbench.model import LeakFinding, Mode, Plan, Query, Run, Target, TenantId
+from retrieverbench.model import Chunk, LeakFinding, Mode, Plan, Query, Run, Target
 from retrieverbench.run import LoadedAdapter, Opened, Place, TargetEntry
 
 
@@ -38,7 +38,7 @@ class EntryState:
     timed: dict[Mode, TimedResult] = field(default_factory=dict)
     canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
     control: dict[Mode, ControlResult] = field(default_factory=dict)
-    canary_ledger: Mapping[str, TenantId] = field(default_factory=dict)
+    canary_chunks: Sequence[Chunk] = ()
     totals: dict[Mode, TotalResult] = field(default_factory=dict)
     probes_stopped: str | None = None
     late_failure: str | None = None
