@@ -6,12 +6,13 @@ The corpus file is the record of who owns what; the questions are those of the g
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from retrieverbench.leaks.scan import plain_words
 from retrieverbench.leaks.world import World
 from retrieverbench.model import Chunk, GoldenCase, TenantId, make_uid
+from retrieverbench.storage import ChunkStore, stored
 
 MOST_TENANTS, MOST_TRIED, MOST_QUESTIONS = 6, 20, 8
 """Tenants that ask; questions of each that are tried, and that are kept."""
@@ -30,38 +31,40 @@ async def find_questions(
     A tenant that finds nothing of its own keeps its first question: probes will say that their
     control failed. `vectors` are those of the questions, by case id.
     """
-    by_uid = {chunk.uid: chunk for chunk in chunks}
+    store = stored(chunks)
     found: dict[TenantId, list[Chunk]] = {}
-    for tenant in _askers(chunks, cases):
+    for tenant in _askers(store, cases):
         found[tenant] = []
         own = [case for case in cases if case.tenant == tenant and not case.unanswerable]
         for case in own[:MOST_TRIED]:
             vector = vectors.get(case.id)
             answers = await ask(tenant, case.query, vector)
-            shown = [by_uid[uid] for uid in _in_all(answers) if uid in by_uid]
-            best = _best([chunk for chunk in shown if chunk.tenant == tenant], case)
+            best = _best(_own(store, tenant, _in_all(answers)), case)
             if best is not None:
                 found[tenant].append(replace(best, title="", text=case.query, vector=vector))
             if len(found[tenant]) == MOST_QUESTIONS:
                 break
         if not found[tenant]:
-            found[tenant] = [_unfound(tenant, chunks, own, vectors)]
+            found[tenant] = [_unfound(store, tenant, own, vectors)]
     canaries = {tenant: own[0] for tenant, own in found.items()}
-    tokens = dict(_texts(canaries, by_uid))
-    return World(found, tokens, canaries, exported=chunks)
+    return World(found, _texts(store, canaries), canaries, exported=store)
 
 
-def _askers(chunks: Sequence[Chunk], cases: Sequence[GoldenCase]) -> list[TenantId]:
+def _askers(store: ChunkStore, cases: Sequence[GoldenCase]) -> list[TenantId]:
     """Those with most questions first; owners without any where too few have some."""
-    owners = dict.fromkeys(chunk.tenant for chunk in chunks)
     asked = [case.tenant for case in cases if not case.unanswerable]
-    return sorted(owners, key=lambda tenant: -asked.count(tenant))[:MOST_TENANTS]
+    return sorted(store.per_tenant, key=lambda tenant: -asked.count(tenant))[:MOST_TENANTS]
 
 
 def _in_all(answers: Sequence[Sequence[str]]) -> list[str]:
     """What every mode shows, in the order of the first."""
     first, *others = answers or [()]
     return [uid for uid in first if all(uid in other for other in others)]
+
+
+def _own(store: ChunkStore, tenant: TenantId, uids: Sequence[str]) -> list[Chunk]:
+    ids = (uid.removeprefix(make_uid(tenant, "")) for uid in uids if store.owner(uid) == tenant)
+    return [chunk for id_ in ids if (chunk := store.own(tenant, id_)) is not None]
 
 
 def _best(own: Sequence[Chunk], case: GoldenCase) -> Chunk | None:
@@ -71,10 +74,10 @@ def _best(own: Sequence[Chunk], case: GoldenCase) -> Chunk | None:
 
 
 def _unfound(
-    tenant: TenantId, chunks: Sequence[Chunk], cases: Sequence[GoldenCase], vectors: Vectors
+    store: ChunkStore, tenant: TenantId, cases: Sequence[GoldenCase], vectors: Vectors
 ) -> Chunk:
     """Of a tenant that found nothing: its first question, or the text of its first chunk."""
-    own = next(chunk for chunk in chunks if chunk.tenant == tenant)
+    own = next(chunk for chunk in store if chunk.tenant == tenant)
     some = own.vector or next(iter(vectors.values()), None)
     if not cases:
         return replace(own, title="", vector=some)
@@ -82,13 +85,12 @@ def _unfound(
     return replace(own, title="", text=case.query, vector=vectors.get(case.id, some))
 
 
-def _texts(
-    canaries: Mapping[TenantId, Chunk], by_uid: Mapping[str, Chunk]
-) -> Iterator[tuple[TenantId, str]]:
+def _texts(store: ChunkStore, canaries: Mapping[TenantId, Chunk]) -> dict[TenantId, str]:
     """The whole text of a canary, where no chunk of another tenant holds it."""
-    plain = [(chunk.tenant, plain_words(chunk.searchable_text)) for chunk in by_uid.values()]
-    for tenant, canary in canaries.items():
-        text = plain_words(by_uid[make_uid(tenant, canary.id)].text)
-        others = (other for owner, other in plain if owner != tenant)
-        if len(text) >= SHORTEST and not any(text in other for other in others):
-            yield tenant, text
+    originals = {t: store.own(t, canary.id) for t, canary in canaries.items()}
+    texts = {tenant: plain_words(chunk.text) for tenant, chunk in originals.items() if chunk}
+    texts = {tenant: text for tenant, text in texts.items() if len(text) >= SHORTEST}
+    for chunk in store:
+        plain = plain_words(chunk.searchable_text)
+        texts = {t: text for t, text in texts.items() if t == chunk.tenant or text not in plain}
+    return texts

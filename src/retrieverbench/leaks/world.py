@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 
-from retrieverbench.leaks.ledger import make_ledger
+from retrieverbench.leaks.ledger import CorpusLedger, Ledger, make_ledger
 from retrieverbench.model import Chunk, TenantId
+from retrieverbench.storage import stored
 
 TENANTS = ("acme", "globex", "initech", "umbrella")
 DIMENSION = 32
@@ -53,10 +54,11 @@ class World:
         return list(self.chunks)
 
     @cached_property
-    def ledger(self) -> dict[str, TenantId]:
+    def ledger(self) -> Ledger:
         """Uid → owner."""
-        own = (chunk for chunks in self.chunks.values() for chunk in chunks)
-        return make_ledger(self.exported or own)
+        if self.exported:
+            return CorpusLedger(stored(self.exported))
+        return make_ledger(chunk for chunks in self.chunks.values() for chunk in chunks)
 
     def private(self, tenant: TenantId) -> Sequence[Chunk]:
         """What the tenant finds by its text, and nobody else may."""

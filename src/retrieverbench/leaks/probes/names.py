@@ -13,6 +13,7 @@ from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
 from retrieverbench.leaks.spellings import spellings
 from retrieverbench.leaks.unguarded import unchecked_tenant
+from retrieverbench.storage import stored
 
 FAMILIES = (
     hostile.SYNTAX, hostile.CONTROLS, hostile.PREFIXES, hostile.ANALYSED, hostile.FOLDED,
@@ -41,7 +42,7 @@ def _respelt(scene: Scene) -> list[str]:
     """Other spellings of the user's own tenants, where none may be loaded under such names."""
     if not scene.world.exported:
         return []
-    owners = {owner.value for owner in scene.world.ledger.values()}
+    owners = {owner.value for owner in stored(scene.world.exported).per_tenant}
     one, other = (tenant.value for tenant in scene.world.tenants[:2])
     return [name for name in spellings(one, other) if name not in owners]
 
