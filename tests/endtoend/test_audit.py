@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bench_support import Bench
-from retrieverbench.leaks import crowds
+from retrieverbench.leaks import Draw, crowds
 
-TOKEN = re.compile(r"\bc[0-9a-f]{24}\b")
 MUTANT = Path(__file__).with_name("mutants") / "memory.py"
 
 
@@ -24,10 +23,21 @@ def test_a_clean_target_passes_every_probe(bench: Bench, monkeypatch: pytest.Mon
     assert all(probe["control"] for probe in probes if probe["outcome"] == "pass")
 
 
-def test_a_dropped_tenant_condition_is_exit_4_in_every_format(bench: Bench) -> None:
+def test_a_dropped_tenant_condition_is_exit_4_in_every_format(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens: list[str] = []
+
+    made = Draw.new_token
+
+    def new_token(draw: Draw) -> str:
+        tokens.append(made(draw))
+        return tokens[-1]
+
+    monkeypatch.setattr(Draw, "new_token", new_token)
     suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"')
     files = ("--junit", "out/junit.xml", "--sarif", "out/leaks.sarif")
-    done = bench.process("leaks", suite, "--fast", *files, env={"GITHUB_ACTIONS": "true"})
+    done = bench.run("leaks", suite, "--fast", *files, env={"GITHUB_ACTIONS": "true"})
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4)" in done.stdout
     failed = [
@@ -47,8 +57,10 @@ def test_a_dropped_tenant_condition_is_exit_4_in_every_format(bench: Bench) -> N
     line = suite.read_text(encoding="utf-8").splitlines().index("[[targets]]") + 1
     assert (place["artifactLocation"]["uri"], place["region"]) == ("test.toml", {"startLine": line})
     assert f"\n::error file=test.toml,line={line}," in done.stdout
-    for text in (junit, sarif, done.stdout):
-        assert not TOKEN.search(text), "a canary's token left the run"
+    artifact = json.dumps(bench.artifact())
+    for text in (junit, sarif, done.stdout, artifact):
+        assert not any(token in text for token in tokens), "a canary's token left the run"
+    assert len(tokens) > 50
 
 
 def test_a_file_that_cannot_be_written_is_2_before_anything_is_asked(bench: Bench) -> None:
@@ -58,6 +70,25 @@ def test_a_file_that_cannot_be_written_is_2_before_anything_is_asked(bench: Benc
     assert done.returncode == 2
     assert "--sarif blocked/leaks.sarif: cannot be written: Not a directory" in done.stderr
     assert not (bench.folder / "results").exists()
+
+
+def test_a_seed_draws_the_same_audit_again_and_each_run_another(bench: Bench) -> None:
+    """The questions of one probe by what its failure names."""
+
+    def asked(*options: str) -> tuple[int, list[str]]:
+        suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"\nmodes = ["dense"]')
+        assert bench.run("leaks", suite, "--probe", "P01", *options).returncode == 4
+        artifact = bench.artifact()
+        shutil.rmtree(bench.folder / "results")
+        (target,) = artifact["targets"]
+        uids = [found["uid"] for probe in target["probes"] for found in probe["findings"]]
+        return artifact["seeds"]["audit"], uids
+
+    seed, first = asked()
+    assert asked("--seed", str(seed)) == (seed, first)
+    other, second = asked()
+    assert other != seed
+    assert not set(first) & set(second)
 
 
 def test_an_unknown_probe_is_told_with_the_nearest(bench: Bench) -> None:

@@ -15,15 +15,16 @@ from retrieverbench.leaks import (
     CATALOG,
     DIMENSION,
     AuditPlan,
+    Draw,
     Scene,
     Variant,
     audit_target,
     make_world,
 )
-from retrieverbench.model import MODES, Arm, Chunk, Layout, Mode, ProbeResult, TenantId
+from retrieverbench.model import MODES, Arm, Chunk, Layout, Mode, ProbeResult
 from retrieverbench_adapters.memory import Memory
 
-TENANTS = tuple(map(TenantId, ("acme", "globex", "initech")))
+DRAW = Draw(7)
 
 
 async def audit(
@@ -51,13 +52,14 @@ async def audit(
         yield opened
         await opened.close()
 
-    world = make_world(TENANTS, 0)
+    world = make_world(DRAW)
     results: list[ProbeResult] = []
     async with another(world.all_chunks()) as opened:
         blank = Scene(
             adapter=opened,
             open=another,
             world=world,
+            draw=DRAW,
             target="fake",
             probe="",
             mode=modes[0],

@@ -15,8 +15,8 @@ from retrieverbench.leaks import (
     AS_IS,
     CATALOG,
     DIMENSION,
-    TENANTS,
     AuditPlan,
+    Draw,
     RequestLog,
     Scene,
     Variant,
@@ -37,6 +37,9 @@ from retrieverbench.model import (
 )
 from retrieverbench_adapters.memory import Memory
 from retrieverbench_adapters.memory.options import Options
+
+DRAW = Draw(7, ("acme",))
+"""Its tenants are acme and three new ones."""
 
 
 class Toy:
@@ -163,7 +166,7 @@ async def audit(
         yield adapter
         await adapter.close()
 
-    world = make_world(map(TenantId, TENANTS), 7)
+    world = make_world(DRAW)
     results: list[ProbeResult] = []
     async with opened(world.all_chunks()) as adapter:
         claimed = adapter.capabilities if capabilities is None else capabilities
@@ -171,6 +174,7 @@ async def audit(
             adapter=adapter,
             open=opened,
             world=world,
+            draw=DRAW,
             target="toy",
             probe="",
             mode="dense",

@@ -32,11 +32,20 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Also write what was found as security alerts (SARIF 2.1.0).",
 )
-def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...], sarif: Path | None) -> int:
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Draw tenants, ids and texts as in the audit that named this seed; new ones otherwise.",
+)
+def leaks(
+    chosen: Chosen, *, fast: bool, wanted: tuple[str, ...], sarif: Path | None, seed: int | None
+) -> int:
     """Audit the targets of a suite for cross-tenant leaks.
 
-    Every probe of the catalog, in every mode, on chunks that the audit makes itself; through
-    the tenant guard and below it. Exit 4 for a leak, 5 where a clean result is not proven.
+    Every probe of the catalog, in every mode, on chunks that the audit makes itself, new ones in
+    every run; through the tenant guard and below it. Exit 4 for a leak, 5 where a clean result
+    is not proven.
     """
     from retrieverbench.gate import judge_audit
     from retrieverbench.leaks import CATALOG
@@ -56,6 +65,7 @@ def leaks(chosen: Chosen, *, fast: bool, wanted: tuple[str, ...], sarif: Path | 
             interrupt,
             probes=probes,
             compose=ready.services,
+            seed=seed,
         )
 
     artifact = measure(work, plain=chosen.plain)

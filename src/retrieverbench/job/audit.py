@@ -12,7 +12,7 @@ from retrieverbench.adapter import Adapter, Description, Recorder
 from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
-from retrieverbench.job.context import Job, make_job, settings_for
+from retrieverbench.job.context import Job, make_job, other_place, settings_for
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
 from retrieverbench.job.prepare import Prepared
@@ -23,9 +23,9 @@ from retrieverbench.leaks import (
     ARMS,
     AS_IS,
     DIMENSION,
-    TENANTS,
     AuditPlan,
     Declared,
+    Draw,
     Probe,
     RequestLog,
     Scene,
@@ -34,9 +34,10 @@ from retrieverbench.leaks import (
     audit_target,
     bounds_of,
     make_world,
+    new_seed,
 )
 from retrieverbench.leaks.places import OpenAdapter
-from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult, TenantId
+from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult
 from retrieverbench.run import (
     Connection,
     Engines,
@@ -58,7 +59,6 @@ class Audited:
 
     state: EntryState
     results: list[ProbeResult] = field(default_factory=list)
-    places: int = 0
 
     @property
     def is_read(self) -> bool:
@@ -75,14 +75,18 @@ async def run_audit(
     *,
     probes: Sequence[Probe],
     compose: Compose | None = None,
+    seed: int | None = None,
 ) -> Artifact:
     """Probe every target of a checked suite and return the artifact, without a verdict.
+
+    What is asked is drawn by `seed`; without one by a new seed, which the artifact names.
 
     A target that fails is left out from there on and the others are probed. When
     `interrupt` is set, what was found is kept and the artifact says `complete = False`.
     """
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
+    draw = Draw(new_seed() if seed is None else seed, tuple(prepared.chunks_per_tenant))
     audited = [Audited(state) for state in make_states(prepared)]
     reading, complete = job, False
     engines = Engines(fetching(progress), compose)
@@ -90,7 +94,7 @@ async def run_audit(
         begin_engines([each.state for each in audited], engines)
         reading = await read_questions(job, [each.state for each in audited if each.is_read])
         for each in audited:
-            await _audit(reading if each.is_read else job, each, engines, probes)
+            await _audit(reading if each.is_read else job, each, engines, probes, draw)
         complete = True
     for fault in engines.faults:
         progress.note(fault)
@@ -103,17 +107,20 @@ async def run_audit(
         started=job.started,
         complete=complete,
     )
-    return replace(artifact, kind="audit")
+    seeds = {**artifact.seeds, "audit": draw.seed}
+    return replace(artifact, kind="audit", seeds=seeds)
 
 
-async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Probe]) -> None:
+async def _audit(
+    job: Job, each: Audited, engines: Engines, probes: Sequence[Probe], draw: Draw
+) -> None:
     """Everything of one entry; its failure is kept and stops nothing else."""
     state = each.state
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
         return
     log = RequestLog() if "record" in state.loaded.cls.capabilities else None
-    own = None if each.is_read else make_world(map(TenantId, TENANTS), job.prepared.suite.seed)
+    own = None if each.is_read else make_world(draw)
     chunks = job.chunks if own is None else own.all_chunks()
     is_alone = own is None and len(job.prepared.chunks_per_tenant) < 2
     advance = job.progress.begin(f"{state.entry.name}: probes", len(probes), "probes")
@@ -130,7 +137,7 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
         async with _opened(job, each, connection, log, chunks) as place:
             state.place = place
             world = own or await exported_world(job, state, place)
-            blank = _scene(job, place, world, another, log)
+            blank = _scene(job, place, world, draw, another, log)
             plan = AuditPlan(
                 probes,
                 state.modes,
@@ -145,7 +152,12 @@ async def _audit(job: Job, each: Audited, engines: Engines, probes: Sequence[Pro
 
 
 def _scene(
-    job: Job, place: Place, world: World, another: OpenAdapter, log: RequestLog | None
+    job: Job,
+    place: Place,
+    world: World,
+    draw: Draw,
+    another: OpenAdapter,
+    log: RequestLog | None,
 ) -> Scene:
     """Before any probe: `world` is what the place holds, `another` opens further places."""
     suite, entry = job.prepared.suite, place.entry
@@ -155,6 +167,7 @@ def _scene(
         adapter=place.adapter,
         open=another,
         world=world,
+        draw=draw,
         target=entry.name,
         probe="",
         mode=entry.modes[0],
@@ -183,10 +196,10 @@ async def _opened(
     """A fresh place that holds `chunks`."""
     state = each.state
     assert state.loaded is not None
-    each.places += 1
-    settings = settings_for(job, state, connection, f"_a{each.places}")
+    settings = settings_for(job, state, connection)
     settings = replace(
         settings,
+        place=other_place(state),
         recorder=log,
         concurrency=variant.concurrency or settings.concurrency,
         options={

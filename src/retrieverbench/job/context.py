@@ -60,13 +60,18 @@ def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress)
     )
 
 
-def settings_for(job: Job, state: EntryState, connection: Connection, arm: str = "") -> Settings:
-    """How the adapter is opened; `arm` names a second place beside the measured one."""
+def other_place(state: EntryState) -> str:
+    """A place beside the measured one, by a name that might be that of another run."""
+    return place_name(secrets.token_hex(4), state.entry)
+
+
+def settings_for(job: Job, state: EntryState, connection: Connection) -> Settings:
+    """How the adapter is opened at the place that is measured."""
     suite = job.prepared.suite
     attach = state.entry.attach
     return Settings(
         endpoint=connection.endpoint,
-        place="" if attach else place_name(job.run_id, state.entry, arm),
+        place="" if attach else place_name(job.run_id, state.entry),
         attached=attach.attached if attach else None,
         modes=frozenset(state.modes),
         layout=state.entry.layout,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from retrieverbench.job.context import Job, settings_for
+from dataclasses import replace
+
+from retrieverbench.job.context import Job, other_place, settings_for
 from retrieverbench.job.progress import counting
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
@@ -15,6 +17,7 @@ from retrieverbench.leaks import (
     ask_unfiltered_total,
     control_cases,
     control_chunks,
+    control_tenant,
     make_canaries,
     probe_canaries,
     total_question,
@@ -91,8 +94,9 @@ async def _totals(job: Job, state: EntryState, place: Place) -> None:
 async def _control(job: Job, state: EntryState, place: Place) -> None:
     suite = job.prepared.suite
     cases = control_cases(job.prepared.cases, suite.seed)
-    chunks = control_chunks(job.chunks, cases, suite.seed)
-    settings = settings_for(job, state, place.connection, "_control")
+    owner = control_tenant(job.prepared.chunks_per_tenant)
+    chunks = control_chunks(job.chunks, cases, suite.seed, owner)
+    settings = replace(settings_for(job, state, place.connection), place=other_place(state))
     advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks), "chunks")
     opened = open_place(state.entry, place.loaded, place.connection, settings, chunks, advance)
     async with opened as control:
@@ -110,5 +114,5 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
             )
             if mode in state.totals:
                 await ask_unfiltered_total(
-                    control.adapter, timeout=suite.timeout, into=state.totals[mode]
+                    control.adapter, owner, timeout=suite.timeout, into=state.totals[mode]
                 )

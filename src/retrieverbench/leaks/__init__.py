@@ -17,8 +17,10 @@ from retrieverbench.leaks.control import (
     ask_control,
     control_cases,
     control_chunks,
+    control_tenant,
 )
 from retrieverbench.leaks.declared import Declared
+from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.exported import find_questions
 from retrieverbench.leaks.ledger import (
     CorpusLedger,
@@ -37,7 +39,7 @@ from retrieverbench.leaks.totals import (
     ask_unfiltered_total,
     total_question,
 )
-from retrieverbench.leaks.world import DIMENSION, TENANTS, World, make_world
+from retrieverbench.leaks.world import DIMENSION, World, make_world
 
 __all__ = [
     "ARMS",
@@ -47,13 +49,13 @@ __all__ = [
     "CONTROL_CASES",
     "DIMENSION",
     "MAX_KEPT_FINDINGS",
-    "TENANTS",
     "AuditPlan",
     "Canary",
     "CanaryResult",
     "ControlResult",
     "CorpusLedger",
     "Declared",
+    "Draw",
     "Ledger",
     "Probe",
     "RequestLog",
@@ -70,12 +72,14 @@ __all__ = [
     "check_result",
     "control_cases",
     "control_chunks",
+    "control_tenant",
     "find_questions",
     "foreign_hits",
     "leak_columns",
     "make_canaries",
     "make_ledger",
     "make_world",
+    "new_seed",
     "probe_canaries",
     "total_question",
 ]

@@ -10,7 +10,6 @@ which holds the tenant and a number.
 from __future__ import annotations
 
 import math
-import secrets
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from random import SystemRandom
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.leaks.scan import plain_words, read_attribute, readable, strings_in
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
@@ -78,8 +78,8 @@ class _Probe:
 
 def make_canaries(tenants: Sequence[TenantId], dimension: int) -> list[Canary]:
     """One canary per tenant: 96 random bits as one lower-case word, a random unit vector."""
-    name = f"canary/{secrets.token_hex(4)}"
-    return [_make_canary(tenant, name, dimension) for tenant in tenants]
+    draw = Draw(new_seed(), tuple(tenant.value for tenant in tenants))
+    return [_make_canary(tenant, draw, dimension) for tenant in tenants]
 
 
 async def probe_canaries(
@@ -120,16 +120,19 @@ async def probe_canaries(
         on_done()
 
 
-def _make_canary(tenant: TenantId, name: str, dimension: int) -> Canary:
-    """One id for all tenants: what is looked up by it, without the tenant, shows itself."""
-    token = "c" + secrets.token_hex(12)
+def _make_canary(tenant: TenantId, draw: Draw, dimension: int) -> Canary:
+    """One id for all tenants: what is looked up by it, without the tenant, shows itself.
+
+    Id and words are new in every run, like the token, so that nothing knows a canary by them.
+    """
+    token = draw.new_token()
     random = SystemRandom()
     numbers = [random.gauss(0.0, 1.0) for _ in range(dimension)]
     length = math.sqrt(math.fsum(x * x for x in numbers)) or 1.0
     chunk = Chunk(
-        id=name,
+        id=draw.words("ids")[0],
         tenant=tenant,
-        text=f"Private note {token}, kept for this organisation alone.",
+        text=" ".join([*draw.words("private"), token, *draw.words("shared")]),
         vector=array("f", (x / length for x in numbers)) if dimension else None,
     )
     return Canary(chunk, token)

@@ -7,18 +7,18 @@ proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.ledger import Ledger, hint_of, make_ledger
 from retrieverbench.model import Chunk, GoldenCase, LeakFinding, Query, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 from retrieverbench.storage import stored
 
-CONTROL_TENANT = TenantId("control")
 CONTROL_CHUNKS = 2_000
 CONTROL_CASES = 30
 
@@ -38,7 +38,14 @@ class ControlResult:
     findings: list[LeakFinding] = field(default_factory=list)
 
 
-def control_chunks(chunks: Sequence[Chunk], cases: Sequence[GoldenCase], seed: int) -> list[Chunk]:
+def control_tenant(tenants: Iterable[str]) -> TenantId:
+    """An owner for the control arm: a new name in every run, that none of `tenants` bears."""
+    return TenantId(Draw(new_seed(), tuple(tenants)).words("control")[0])
+
+
+def control_chunks(
+    chunks: Sequence[Chunk], cases: Sequence[GoldenCase], seed: int, owner: TenantId
+) -> list[Chunk]:
     """The corpus under one owner; of a large one a sample with the chunks the cases need."""
     chosen: Sequence[Chunk] = chunks
     if len(chunks) > CONTROL_CHUNKS:
@@ -52,7 +59,7 @@ def control_chunks(chunks: Sequence[Chunk], cases: Sequence[GoldenCase], seed: i
         drawn = Random(seed).sample(range(len(corpus)), CONTROL_CHUNKS)
         ordinals = list(dict.fromkeys([*needed, *drawn]))[:CONTROL_CHUNKS]
         chosen = [corpus[ordinal] for ordinal in ordinals]
-    return [replace(chunk, id=chunk.uid, tenant=CONTROL_TENANT) for chunk in chosen]
+    return [replace(chunk, id=chunk.uid, tenant=owner) for chunk in chosen]
 
 
 def control_cases(cases: Sequence[GoldenCase], seed: int) -> list[GoldenCase]:
@@ -80,8 +87,9 @@ async def ask_control(
     """
     originals = {chunk.uid: chunk.id for chunk in chunks}
     own = make_ledger(chunks)
+    owner = chunks[0].tenant
     for case, query in zip(cases, queries, strict=True):
-        unfiltered = replace(query, tenant=CONTROL_TENANT)
+        unfiltered = replace(query, tenant=owner)
         into.asked += 1
         try:
             hits = check_response(await search_once(adapter, unfiltered, timeout), unfiltered)
@@ -98,10 +106,8 @@ async def ask_control(
             if uid in originals:
                 into.foreign += valid and ledger[originals[uid]] != case.tenant
                 continue
-            owner = ledger[uid].value if uid in ledger else None
-            hint = hint_of(uid, CONTROL_TENANT, own)
+            other = ledger[uid].value if uid in ledger else None
+            hint = hint_of(uid, owner, own)
             into.findings.append(
-                LeakFinding(
-                    target, case.id, CONTROL_TENANT.value, uid, rank, owner, "control", hint
-                )
+                LeakFinding(target, case.id, owner.value, uid, rank, other, "control", hint)
             )

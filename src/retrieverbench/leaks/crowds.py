@@ -17,6 +17,7 @@ from functools import partial
 from random import Random
 from typing import Literal
 
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.world import DIMENSION, World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 
@@ -26,11 +27,6 @@ ORDERS: tuple[Order, ...] = ("first", "shuffled", "last")
 ROWS, OWN = 10_000, 10
 SIZES = (10, 15, 25, 50, 250, 500, 1_000, 2_000)
 OWN_COSINE, CROWD_COSINE = 0.5, 0.9
-CROWD = TenantId("crowd")
-WORDS = (
-    "walnut", "harbour", "violin", "lantern", "meadow", "copper", "glacier", "saddle", "orchid",
-)  # fmt: skip
-_FILLER = "paper table window garden bottle river mountain kitchen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,51 +39,61 @@ class Small:
     vector: array[float]
 
 
-def smalls(seed: int, rows: int | None = None) -> list[Small]:
+def crowd_of(draw: Draw) -> TenantId:
+    """The tenant that owns every crowd."""
+    return TenantId(draw.words("crowd")[0])
+
+
+def smalls(draw: Draw, rows: int | None = None) -> list[Small]:
     """By size of crowd, the smallest first; the last crowd is what remains of `rows` (ROWS)."""
     rows = rows or ROWS
     sizes = [size for size in SIZES if size < rows // 2]
     number = len(sizes) + 1
     sizes.append(rows - number * OWN - sum(sizes))
-    questions = _orthogonal(Random(seed), number)
+    questions = _orthogonal(draw.random("crowd questions"), number)
+    names, words = draw.words("small tenants"), draw.words("crowd words")
     return [
-        Small(TenantId(f"small{word}"), size, word, vector)
-        for size, word, vector in zip(sizes, WORDS, questions, strict=False)
+        Small(TenantId(name), size, word, vector)
+        for name, size, word, vector in zip(names, sizes, words, questions, strict=False)
     ]
 
 
-def make_crowds(seed: int, order: Order, rows: int | None = None) -> World:
+def make_crowds(draw: Draw, order: Order, rows: int | None = None) -> World:
     """The same chunks in each order."""
-    random = Random(seed + 1)
-    tenants = smalls(seed, rows)
+    random, filler = draw.random("crowds"), " ".join(draw.words("filler"))
+    id_, owner = draw.words("ids")[0], crowd_of(draw)
+    tenants = smalls(draw, rows)
     chunks: dict[TenantId, list[Chunk]] = {
-        small.tenant: [_own(random, small, number) for number in range(OWN)] for small in tenants
+        small.tenant: [
+            Chunk(f"{id_}{number}", small.tenant, f"{small.text} {filler}", vector=vector)
+            for number, vector in enumerate(_near(random, small))
+        ]
+        for small in tenants
     }
-    crowd = [chunk for small in tenants for chunk in _crowd(random, small)]
+    crowd = [chunk for small in tenants for chunk in _crowd(random, small, owner)]
     random.shuffle(crowd)
     own = [chunk for owned in chunks.values() for chunk in owned]
     written = [*own, *crowd] if order == "first" else [*crowd, *own]
     if order == "shuffled":
         random.shuffle(written)
-    return World({**chunks, CROWD: crowd}, order=written)
+    return World({**chunks, owner: crowd}, order=written)
 
 
-def crowds(seed: int, order: Order, rows: int | None = None) -> tuple[str, partial[World]]:
+def crowds(draw: Draw, order: Order, rows: int | None = None) -> tuple[str, partial[World]]:
     """Name and maker of the place that the probes share."""
-    return f"{rows or ROWS} in crowds, own {order}", partial(make_crowds, seed, order, rows)
+    return f"{rows or ROWS} in crowds, own {order}", partial(make_crowds, draw, order, rows)
 
 
-def _own(random: Random, small: Small, number: int) -> Chunk:
-    """Its word once in a text of nine words; cosines of 0.5 and, by steps of 0.005, below it."""
-    cosine = OWN_COSINE - 0.005 * number
-    vector = unit_vector(random, small.vector, cosine)
-    return Chunk(f"own{number}", small.tenant, f"{small.text} {_FILLER}", vector=vector)
+def _near(random: Random, small: Small) -> Iterator[array[float]]:
+    """Own vectors, at cosines of 0.5 and, by steps of 0.005, below it."""
+    for number in range(OWN):
+        yield unit_vector(random, small.vector, OWN_COSINE - 0.005 * number)
 
 
-def _crowd(random: Random, small: Small) -> Iterator[Chunk]:
+def _crowd(random: Random, small: Small, owner: TenantId) -> Iterator[Chunk]:
     for number in range(small.crowd):
         vector = unit_vector(random, small.vector, CROWD_COSINE)
-        yield Chunk(f"{small.text}{number}", CROWD, f"{small.text} " * 3, vector=vector)
+        yield Chunk(f"{small.text}{number}", owner, f"{small.text} " * 3, vector=vector)
 
 
 def _orthogonal(random: Random, number: int) -> list[array[float]]:

@@ -1,8 +1,16 @@
-"""Names and texts that a careless backend reads as something else than a name or a text."""
+"""Names and texts that a careless backend reads as something else than a name or a text.
+
+`acme`, `globex` and the other words in them are placeholders, which `spelled` replaces by the
+words of a draw; what is syntax, a sign or a type stays as it is.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
+
+from retrieverbench.leaks.draw import Draw
 
 SYNTAX = (
     # SQL
@@ -44,10 +52,6 @@ LONG = tuple(
 )
 """Pairs that are equal in all but their last character, past the limits of known stores."""
 
-NOT_TEXT = (
-    None, 1, 1.0, True, 0, float("nan"), ["acme"], ["acme", "globex"], {"$ne": ""}, b"acme",
-)  # fmt: skip
-"""Asked where tenants of such names exist, so that a text made of a value would find them."""
 MISSING = (None, "", " ", "\t", "\N{NO-BREAK SPACE}")
 
 QUESTIONS = (
@@ -62,3 +66,38 @@ KEYS = (
     "shelf)", "shelf%s", "shelf:name", "$ne", "shelf/any(m: true)", "",
 )  # fmt: skip
 """Keys of metadata that no chunk has."""
+
+
+def spelled(family: Sequence[str], draw: Draw, two: Sequence[str] = ()) -> list[str]:
+    """The names or texts of a family with the words of this draw.
+
+    `two` stand for acme and globex, instead of the draw's own two.
+    """
+    table = _words(draw, *(two or draw.words("named")[:2]))
+    pattern = re.compile("|".join(map(re.escape, sorted(table, key=len, reverse=True))))
+    return [
+        _LONG.sub(lambda found: table["acme"][0] * len(found[0]), text)
+        if _LONG.match(text)
+        else pattern.sub(lambda found: table[found[0]], text)
+        for text in family
+    ]
+
+
+def not_text(draw: Draw) -> list[object]:
+    """Values of other types that a name of the draw, or of TYPED, can be made of."""
+    one, other = draw.words("named")[:2]
+    return [None, 1, 1.0, True, 0, float("nan"), [one], [one, other], {"$ne": ""}, one.encode()]
+
+
+_LONG = re.compile("n{62,}")
+
+
+def _words(draw: Draw, one: str, other: str) -> dict[str, str]:
+    """By placeholder; those without their first or last letter stand for the same word."""
+    more = draw.words("named")[2:]
+    placeholders = ("john", "doe", "team", "corp", "caf", "stra", "zmir")
+    return {
+        "acme": one, "Acme": one.capitalize(), "ACME": one.upper(), "cme": one[1:],
+        "acm": one[:-1], "globex": other, "shelf": draw.words("keys")[0],
+        **dict(zip(placeholders, more, strict=True)),
+    }  # fmt: skip

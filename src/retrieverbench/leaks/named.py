@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from random import Random
 
 from retrieverbench.adapter import Adapter, Writable
 from retrieverbench.errors import AdapterError, BackendError
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World, unit_vector
@@ -17,21 +16,29 @@ from retrieverbench.model import Chunk, TenantId, parse_tenant
 from retrieverbench.run import Abandoned
 
 EACH = 2
-TEXT = "shared line of every tenant"
-ORDINARY = ("acme", "globex")
 
 
-def named_world(names: Iterable[str], seed: int) -> World:
+def ordinary(draw: Draw) -> tuple[str, ...]:
+    """Two names that mean nothing else, of which the others are made."""
+    return draw.words("named")[:2]
+
+
+def shared_text(draw: Draw) -> str:
+    """The text that every chunk of the place holds."""
+    return " ".join(draw.words("line"))
+
+
+def named_world(draw: Draw, names: Iterable[str]) -> World:
     """EACH chunks for every name; one of each holds the name's token."""
-    random = Random(seed)
+    random, text = draw.random("named"), shared_text(draw)
     chunks: dict[TenantId, Sequence[Chunk]] = {}
     tokens: dict[TenantId, str] = {}
     canaries: dict[TenantId, Chunk] = {}
-    for tenant in map(unchecked_tenant, dict.fromkeys([*ORDINARY, *names])):
-        tokens[tenant] = f"c{secrets.token_hex(12)}"
+    for tenant in map(unchecked_tenant, dict.fromkeys([*ordinary(draw), *names])):
+        tokens[tenant] = draw.new_token()
         own = [
-            Chunk(f"{n}", tenant, text, vector=unit_vector(random))
-            for n, text in enumerate([f"{TEXT} {tokens[tenant]}", *[TEXT] * (EACH - 1)])
+            Chunk(f"{n}", tenant, each, vector=unit_vector(random))
+            for n, each in enumerate([f"{text} {tokens[tenant]}", *[text] * (EACH - 1)])
         ]
         chunks[tenant], canaries[tenant] = own, own[0]
     return World(chunks, tokens, canaries)
@@ -41,14 +48,14 @@ async def open_named(
     scene: Scene, names: Iterable[str], stack: AsyncExitStack
 ) -> tuple[Adapter, World]:
     """The place, and the world without the names that the adapter refuses to load."""
-    world = named_world(names, seed=len(TEXT))
-    ordinary = [c for c in world.all_chunks() if c.tenant.value in ORDINARY]
-    adapter = await stack.enter_async_context(scene.open(ordinary))
-    others = [tenant for tenant in world.tenants if tenant.value not in ORDINARY]
+    world, known = named_world(scene.draw, names), ordinary(scene.draw)
+    plain = [c for c in world.all_chunks() if c.tenant.value in known]
+    adapter = await stack.enter_async_context(scene.open(plain))
+    others = [tenant for tenant in world.tenants if tenant.value not in known]
     # One by one: a batch that is refused may be stored in part.
     taken = [tenant for tenant in others if await put(scene, adapter, world.chunks[tenant])]
     await settle(scene, adapter)
-    kept = [parse_tenant(name) for name in ORDINARY] + taken
+    kept = [parse_tenant(name) for name in known] + taken
     return adapter, World(
         {tenant: world.chunks[tenant] for tenant in kept},
         {tenant: world.tokens[tenant] for tenant in kept},

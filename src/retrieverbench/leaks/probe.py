@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import without_tokens
 from retrieverbench.model import (
     MODES,
     SEVERITIES,
@@ -64,11 +63,13 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         outcome=_outcome(scene),
         leak_class="leak" if found else probe.leak_class,
         severity="critical" if found else _severity(probe, scene),
-        reason=without_tokens(_reason(scene)),
+        reason=scene.draw.without_tokens(_reason(scene)),
         control="; ".join(scene.controls),
         trials=scene.trials,
         requests=None if scene.log is None else scene.sent,
-        findings=tuple(replace(each, uid=without_tokens(each.uid)) for each in scene.findings),
+        findings=tuple(
+            replace(each, uid=scene.draw.without_tokens(each.uid)) for each in scene.findings
+        ),
         facts=dict(scene.facts),
         risks=tuple(scene.risks),
         seconds=seconds,

@@ -17,6 +17,7 @@ from typing import TypeVar
 from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, Code, InputError, Refused, TenantError
 from retrieverbench.leaks.declared import Declared
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.ledger import foreign_hits
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
@@ -78,20 +79,21 @@ T = TypeVar("T")
 class Scene:
     """What one probe has in hand, for one target, mode and arm.
 
-    `world` is what the place holds. `open` makes further places, for probes that write or
-    need chunks of their own. `log` is None where the adapter records no requests; `sent`
-    counts those that it saw. `moved` overrides the ledger while owners change: uid → owner,
-    None once deleted. `left_out` says why the probe makes no sense here, "" if it does.
-    `grades` are the severities of the failures that have one of their own. `moving` are uids
-    whose owner is changing, so that for a while nobody's seeing them is wrong. `declared` are
-    properties that the target is known to have, by name; `description` is what the adapter
-    said of the place that was opened first. `keys` translates the ids of an attached index to
-    uids; None where hits carry uids.
+    `world` is what the place holds, `draw` what all worlds of ours are made of. `open` makes
+    further places, for probes that write or need chunks of their own. `log` is None where the
+    adapter records no requests; `sent` counts those that it saw. `moved` overrides the ledger
+    while owners change: uid → owner, None once deleted. `left_out` says why the probe makes no
+    sense here, "" if it does. `grades` are the severities of the failures that have one of their
+    own. `moving` are uids whose owner is changing, so that for a while nobody's seeing them is
+    wrong. `declared` are properties that the target is known to have, by name; `description` is
+    what the adapter said of the place that was opened first. `keys` translates the ids of an
+    attached index to uids; None where hits carry uids.
     """
 
     adapter: Adapter
     open: OpenAdapter
     world: World
+    draw: Draw
     target: str
     probe: str
     mode: Mode

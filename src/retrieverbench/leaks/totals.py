@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
-from retrieverbench.leaks.control import CONTROL_TENANT
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.model import LeakFinding, Query, Response, TenantId
 from retrieverbench.run import Abandoned, check_response, one_line, search_once, uid_of
@@ -88,9 +87,11 @@ async def ask_total(
         into.findings.append(LeakFinding(target, CASE, tenant.value, "", 0, None, SEEN_IN, hint))
 
 
-async def ask_unfiltered_total(adapter: Adapter, *, timeout: float, into: TotalResult) -> None:
-    """The same question to the control arm, in which one tenant owns everything."""
-    query = replace(into.query, tenant=CONTROL_TENANT)
+async def ask_unfiltered_total(
+    adapter: Adapter, owner: TenantId, *, timeout: float, into: TotalResult
+) -> None:
+    """The same question to the control arm, in which `owner` owns everything."""
+    query = replace(into.query, tenant=owner)
     into.unfiltered, _ = await _total(adapter, query, timeout, into)
 
 

@@ -1,4 +1,4 @@
-"""The chunks that probes look for: tenants, texts and vectors drawn by seed, tokens per run.
+"""The chunks that probes look for: tenants, ids, texts and vectors drawn by seed; secret tokens.
 
 Every tenant owns the same kinds of chunks. All vectors are of unit length; two chunks of
 one `group` share text and vector in every tenant, so that a missing condition must show.
@@ -7,27 +7,22 @@ one `group` share text and vector in every tenant, so that a missing condition m
 from __future__ import annotations
 
 import math
-import re
-import secrets
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.ledger import CorpusLedger, Ledger, make_ledger
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.storage import stored
 
-TENANTS = ("acme", "globex", "initech", "umbrella")
 DIMENSION = 32
 TWINS = 3
 OWN = 12
-TOKEN_BYTES = 12
-_TOKEN = re.compile(rf"c[0-9a-f]{{{2 * TOKEN_BYTES}}}")
 SHELVES, LEVELS = 3, 4
-"""How many different values the metadata `shelf` and `level` of own chunks have."""
-COMMON = ("policy", "leave", "refund", "limit", "incident", "contract", "security", "travel")
+"""How many values the first two of an own chunk's metadata have."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,8 +30,10 @@ class World:
     """Chunks by tenant, the ledger over all of them, and each tenant's token of this run.
 
     `order` is the order in which all chunks are written; without it tenants are interleaved.
-    `repr` shows no token. `exported` is the user's record of a place that the audit did not
-    fill; `chunks` are then those that questions find, with the question in place of the text.
+    `only` is a word of each tenant's own chunks that no other tenant uses, `twins` are its
+    copies of chunks that all tenants have. `repr` shows no token. `exported` is the user's
+    record of a place that the audit did not fill; `chunks` are then those that questions find,
+    with the question in place of the text.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
@@ -44,6 +41,8 @@ class World:
     canaries: Mapping[TenantId, Chunk] = field(default_factory=dict)
     order: Sequence[Chunk] = ()
     exported: Sequence[Chunk] = ()
+    only: Mapping[TenantId, str] = field(default_factory=dict)
+    twins: Mapping[TenantId, Sequence[Chunk]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"
@@ -60,6 +59,12 @@ class World:
             return CorpusLedger(stored(self.exported))
         return make_ledger(chunk for chunks in self.chunks.values() for chunk in chunks)
 
+    @cached_property
+    def owners(self) -> frozenset[str]:
+        """The names of all who own a chunk of the place."""
+        owners = stored(self.exported).per_tenant if self.exported else self.chunks
+        return frozenset(owner.value for owner in owners)
+
     def private(self, tenant: TenantId) -> Sequence[Chunk]:
         """What the tenant finds by its text, and nobody else may."""
         return self.chunks[tenant] if self.exported else [self.canaries[tenant]]
@@ -72,59 +77,65 @@ class World:
         return [c[n] for n in range(longest) for c in self.chunks.values() if n < len(c)]
 
 
-def make_world(names: Iterable[TenantId], seed: int, *, own: int = OWN) -> World:
-    """`own` chunks, TWINS twins and one canary for each tenant.
+def make_world(draw: Draw, tenants: Sequence[TenantId] = (), *, own: int = OWN) -> World:
+    """`own` chunks, TWINS twins and one canary for each of `tenants` (all of the draw's).
 
-    An own chunk's text holds common words, and one word that is the tenant's alone
-    (`only_word`); its metadata `shelf` and `level` are shared with other tenants' chunks,
-    `mark` is that word.
+    An own chunk's text holds common words, and one word that is the tenant's alone; the keys
+    of its metadata are the draw's: the first two have values that other tenants' chunks have
+    too, the third has that word. Equal kinds of chunks have equal ids in all tenants.
     """
-    random = Random(seed)
-    twins = [(f"shared note {word} for everybody", unit_vector(random)) for word in COMMON[:TWINS]]
-    chunks: dict[TenantId, list[Chunk]] = {}
-    tokens: dict[TenantId, str] = {}
-    canaries: dict[TenantId, Chunk] = {}
-    for number, tenant in enumerate(names):
-        tokens[tenant] = f"c{secrets.token_hex(TOKEN_BYTES)}"
-        canaries[tenant] = Chunk(
-            id="canary",
-            tenant=tenant,
-            text=f"Private note {tokens[tenant]} kept for this organisation alone.",
-            vector=unit_vector(random),
-        )
-        chunks[tenant] = [
+    tenants = tenants or draw.tenants
+    random = draw.random(f"world of {len(tenants)}")
+    shared = [
+        (f"{' '.join(draw.words('shared'))} {word}", unit_vector(random))
+        for word in draw.words("common")[:TWINS]
+    ]
+    only = dict(zip(tenants, draw.words("only"), strict=False))
+    tokens = {tenant: draw.new_token() for tenant in tenants}
+    canary, twin, plain, _other = draw.words("ids")
+    canaries = {
+        tenant: Chunk(canary, tenant, f"{_note(draw)} {token}", vector=unit_vector(random))
+        for tenant, token in tokens.items()
+    }
+    twins = {
+        tenant: [
+            Chunk(f"{twin}{n}", tenant, text, vector=vector[:])
+            for n, (text, vector) in enumerate(shared)
+        ]
+        for tenant in tenants
+    }
+    chunks = {
+        tenant: [
             *(
-                Chunk(
-                    id=f"own{n}",
-                    tenant=tenant,
-                    text=_text(random, only_word(number)),
-                    metadata={
-                        "shelf": f"shelf{n % SHELVES}",
-                        "level": n % LEVELS,
-                        "mark": only_word(number),
-                    },
-                    vector=unit_vector(random),
-                )
+                _own(draw, random, Chunk(f"{plain}{n}", tenant, only[tenant]), n)
                 for n in range(own)
             ),
-            *(
-                Chunk(f"twin{n}", tenant, text, vector=vector[:])
-                for n, (text, vector) in enumerate(twins)
-            ),
+            *twins[tenant],
             canaries[tenant],
         ]
-    return World(chunks, tokens, canaries)
+        for tenant in tenants
+    }
+    return World(chunks, tokens, canaries, only=only, twins=twins)
 
 
-def without_tokens(text: str) -> str:
-    """A text that a backend may have given, with no token of this or another run in it."""
-    return _TOKEN.sub("[canary]", text)
+def _note(draw: Draw) -> str:
+    return " ".join(draw.words("private"))
 
 
-def only_word(number: int) -> str:
-    """A word that the tenant of that number alone uses; letters only, so no analyzer cuts it."""
-    letters = "abcdefghij"
-    return "only" + "".join(letters[int(digit)] for digit in str(number))
+def _own(draw: Draw, random: Random, chunk: Chunk, number: int) -> Chunk:
+    """The chunk, whose text is its tenant's only word, with more text, metadata and a vector."""
+    shelf, level, mark = draw.words("keys")
+    (value,) = draw.words("shelf")
+    return replace(
+        chunk,
+        text=" ".join([chunk.text, *random.choices(draw.words("common"), k=6)]),
+        metadata={
+            shelf: f"{value}{number % SHELVES}",
+            level: number % LEVELS,
+            mark: chunk.text,
+        },
+        vector=unit_vector(random),
+    )
 
 
 def unit_vector(
@@ -143,7 +154,3 @@ def unit_vector(
 def _scaled(numbers: Sequence[float]) -> array[float]:
     length = math.sqrt(math.fsum(x * x for x in numbers))
     return array("f", (x / length for x in numbers))
-
-
-def _text(random: Random, own_word: str) -> str:
-    return " ".join([own_word, *random.choices(COMMON, k=6)])

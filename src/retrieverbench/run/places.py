@@ -95,7 +95,7 @@ class Place:
         return Step(self.loaded.name, word, times * self.timeout, hidden)
 
 
-def place_name(run_id: str, entry: TargetEntry, arm: str = "") -> str:
+def place_name(run_id: str, entry: TargetEntry) -> str:
     """A name that no other run and no other entry uses, in letters every backend allows.
 
     A name that had to be changed or cut gets a hash of the original.
@@ -103,7 +103,7 @@ def place_name(run_id: str, entry: TargetEntry, arm: str = "") -> str:
     words = "".join(c if c.isascii() and c.isalnum() else "_" for c in entry.name.lower())
     if words != entry.name or len(words) > 24:
         words = f"{words[:17]}_{hashlib.sha256(entry.name.encode()).hexdigest()[:6]}"
-    return f"{OWN_PREFIX}{run_id}_{words}_{entry.layout}{arm}"
+    return f"{OWN_PREFIX}{run_id}_{words}_{entry.layout}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,10 +62,18 @@ def test_tokens_are_random_words_that_nothing_shows() -> None:
         assert canary.token.isalnum()
         assert canary.token == canary.token.lower()
         assert canary.token[0].isalpha()
-        assert len(canary.token) == 25
+        assert 24 <= len(canary.token) <= 32
         assert canary.token in canary.chunk.text
         assert canary.token not in canary.chunk.uid
         assert canary.token not in f"{canary!r} {canary}"
+
+
+def test_nothing_of_a_canary_is_alike_in_two_runs() -> None:
+    """What knew canaries by an id or a phrase could behave when it is asked for one."""
+    runs = [make_canaries(TENANTS[:1], 0)[0].chunk for _ in range(5)]
+    assert len({chunk.id for chunk in runs}) == 5
+    words = [set(chunk.text.split()) for chunk in runs]
+    assert not set.intersection(*words)
 
 
 def test_vectors_have_length_1_or_are_not_there() -> None:

@@ -14,6 +14,7 @@ from retrieverbench.leaks import (
     ask_control,
     control_cases,
     control_chunks,
+    control_tenant,
     make_ledger,
 )
 from retrieverbench.leaks import control as control_module
@@ -23,13 +24,14 @@ from retrieverbench.run import build_queries
 pytestmark = pytest.mark.anyio
 MakeStore = Callable[[Sequence[Chunk], Any], Adapter]
 ACME, GLOBEX = TenantId("acme"), TenantId("globex")
+OWNER = TenantId("control")
 CORPUS = [Chunk("1", tenant, f"text {n}") for n, tenant in enumerate((ACME, GLOBEX))]
 CASES = [GoldenCase("a", "text 0", ACME, ("1",)), GoldenCase("g", "text 1", GLOBEX, ("1",))]
 
 
 async def ask(store: MakeStore, search: Any, corpus: Sequence[Chunk] = CORPUS) -> ControlResult:
     into = ControlResult()
-    chunks = control_chunks(corpus, CASES, 0)
+    chunks = control_chunks(corpus, CASES, 0, OWNER)
     await ask_control(
         store(chunks, search),
         chunks,
@@ -44,29 +46,35 @@ async def ask(store: MakeStore, search: Any, corpus: Sequence[Chunk] = CORPUS) -
 
 
 def everything(query: Query, chunks: Sequence[Chunk]) -> Response:
-    assert query.tenant == TenantId("control")
+    assert query.tenant == OWNER
     return Response([Hit(chunk.uid, 1.0) for chunk in chunks])
 
 
 def test_all_chunks_get_one_owner_and_keep_their_uid_as_id() -> None:
-    chunks = control_chunks(CORPUS, CASES, 0)
+    chunks = control_chunks(CORPUS, CASES, 0, OWNER)
     assert [(chunk.uid, chunk.text) for chunk in chunks] == [
         ("control/acme/1", "text 0"),
         ("control/globex/1", "text 1"),
     ]
 
 
+def test_owner_is_another_in_every_run_and_none_of_the_corpus() -> None:
+    owners = {control_tenant(["acme"]) for _ in range(20)}
+    assert len(owners) > 15
+    assert TenantId("acme") not in owners
+
+
 def test_large_corpus_is_sampled_with_what_the_cases_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_module, "CONTROL_CHUNKS", 10)
     corpus = [Chunk(str(n), ACME, "text") for n in range(100)]
     cases = [GoldenCase("a", "q", ACME, ("7",)), GoldenCase("b", "q", ACME, None, {"93": 2})]
-    first = control_chunks(corpus, cases, 3)
+    first = control_chunks(corpus, cases, 3, OWNER)
     assert len(first) == 10
     assert {"acme/7", "acme/93"} <= {chunk.id for chunk in first}
     for seed in range(20):
-        assert len({chunk.uid for chunk in control_chunks(corpus, cases, seed)}) == 10
-    assert first == control_chunks(corpus, cases, 3)
-    assert first != control_chunks(corpus, cases, 4)
+        assert len({chunk.uid for chunk in control_chunks(corpus, cases, seed, OWNER)}) == 10
+    assert first == control_chunks(corpus, cases, 3, OWNER)
+    assert first != control_chunks(corpus, cases, 4, OWNER)
 
 
 def test_cases_are_all_of_a_small_set_and_a_drawn_part_of_a_large_one() -> None:

@@ -31,7 +31,7 @@ async def ask(store: MakeStore, search: Any, *, accepted: bool = False) -> Total
     place = store(CORPUS, search)
     ledger = make_ledger(CORPUS)
     await ask_total(place, ledger, target="fake/lexical/filter", timeout=5.0, into=into)
-    await ask_unfiltered_total(place, timeout=5.0, into=into)
+    await ask_unfiltered_total(place, TenantId("control"), timeout=5.0, into=into)
     return into
 
 

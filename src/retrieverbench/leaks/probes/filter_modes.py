@@ -11,7 +11,6 @@ from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.probes.starvation import (
     ONE_CONNECTION,
-    SEED,
     ask_small,
     has_crowd,
     judge_recall,
@@ -43,10 +42,10 @@ async def filter_modes(scene: Scene) -> None:
 
 async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> float:
     """The share of the exact answer that a tenant beside the largest crowd finds."""
-    place_name, make_world = crowds(SEED, "shuffled", rows)
+    place_name, make_world = crowds(scene.draw, "shuffled", rows)
     if name:
         place_name = f"{place_name}, {name}"
-    small = smalls(SEED, rows)[-1]
+    small = smalls(scene.draw, rows)[-1]
     async with scene.loaded(place_name, make_world, variant) as place:
         await has_crowd(place, small)
         _seen, found = await ask_small(place, small, OWN)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from retrieverbench.errors import Rejected
-from retrieverbench.leaks.hostile import KEYS
+from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Chunk, TenantId, Value
 
 ALL = 50
@@ -17,29 +16,29 @@ ALL = 50
 
 async def both_conditions(scene: Scene) -> None:
     """The user's conditions and the tenant's together, as brute force says."""
-    for number, tenant in enumerate(scene.world.tenants):
-        other = (number + 1) % len(scene.world.tenants)
+    tenants, only = scene.world.tenants, scene.world.only
+    shelf, level, mark = scene.draw.words("keys")
+    (on,) = scene.draw.words("shelf")
+    for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
         conditions: list[Mapping[str, Value]] = [
             {},
-            {"shelf": "shelf1"},
-            {"shelf": "shelf1", "level": 1},
-            {"level": 2, "shelf": "shelf0"},
-            {"mark": only_word(number)},
-            {"mark": only_word(other)},
-            {"mark": only_word(other), "shelf": "shelf1"},
+            {shelf: f"{on}1"},
+            {shelf: f"{on}1", level: 1},
+            {level: 2, shelf: f"{on}0"},
+            {mark: only[tenant]},
+            {mark: only[other]},
+            {mark: only[other], shelf: f"{on}1"},
         ]
         for where in conditions:
-            await _brute_force(scene, tenant, number, where)
+            await _brute_force(scene, tenant, where)
 
 
-async def _brute_force(
-    scene: Scene, tenant: TenantId, number: int, where: Mapping[str, Value]
-) -> None:
-    own = scene.world.chunks[tenant]
-    seen = await scene.ask(tenant.value, only_word(number), own[0].vector, k=ALL, where=where)
+async def _brute_force(scene: Scene, tenant: TenantId, where: Mapping[str, Value]) -> None:
+    own, word = scene.world.chunks[tenant], scene.world.only[tenant]
+    seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL, where=where)
     passing = [c for c in own if all(c.metadata.get(key) == where[key] for key in where)]
     if scene.mode == "lexical":
-        passing = [c for c in passing if only_word(number) in c.text.split()]
+        passing = [c for c in passing if word in c.text.split()]
     shown = ", ".join(f"{key} = {value}" for key, value in where.items()) or "no condition"
     scene.expect(seen.error is None, f"{tenant.value!r} with {shown} got an error: {seen.error}")
     scene.expect(
@@ -59,14 +58,13 @@ async def callers_own_tenant(scene: Scene) -> None:
     """The caller names a tenant in its own conditions: it may narrow, never replace."""
     tenants = scene.world.tenants
     asker, other = tenants[0], tenants[1]
-    word, vector = only_word(0), scene.world.chunks[asker][0].vector
+    word, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
+    words = f"{word} {scene.world.only[other]}"
     own = await scene.ask(asker.value, word, vector, k=ALL)
     scene.control(bool(own.uids), f"{asker.value!r} finds chunks without a condition")
     for field in ("tenant", "tenant_id", "owner"):
         for named in (other, asker):
-            seen = await scene.ask(
-                asker.value, f"{word} {only_word(1)}", vector, k=ALL, where={field: named.value}
-            )
+            seen = await scene.ask(asker.value, words, vector, k=ALL, where={field: named.value})
             scene.expect(
                 named == asker or not seen.uids,
                 f"{asker.value!r} with {field} = {named.value!r} got {len(seen.uids)} chunks, "
@@ -77,15 +75,16 @@ async def callers_own_tenant(scene: Scene) -> None:
 async def hostile_keys(scene: Scene) -> None:
     """Keys of conditions in the syntax of query languages: refused, or no chunk has them."""
     asker = scene.world.tenants[0]
-    word, vector = only_word(0), scene.world.chunks[asker][0].vector
-    for key in KEYS:
+    word, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
+    for key in spelled(KEYS, scene.draw):
         seen = await scene.ask(asker.value, word, vector, k=ALL, where={key: "x"})
         scene.expect(not seen.uids, f"the key {key!r}, which no chunk has, got {len(seen.uids)}")
         turned_away = isinstance(seen.error, Rejected) and not seen.requests
         scene.expect(
             seen.error is None or turned_away, f"the key {key!r} got an error: {seen.error!s:.200}"
         )
-    known = await scene.ask(asker.value, word, vector, k=ALL, where={"shelf": "shelf1"})
+    shelf = {scene.draw.words("keys")[0]: f"{scene.draw.words('shelf')[0]}1"}
+    known = await scene.ask(asker.value, word, vector, k=ALL, where=shelf)
     scene.control(bool(known.uids), "a key that chunks have finds them")
 
 

@@ -8,91 +8,88 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from random import Random
 from time import perf_counter_ns
 
 import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import WANTED, Scene, Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.run import Abandoned
 
-SEED = 13
 EACH = 6
-OLD, NEW = TenantId("seller"), TenantId("buyer")
-WORD = "ledger"
 SEARCHES = 200
 WAIT = 0.05
 ALL = 2 * EACH
 """As many as both tenants own together, so that every own chunk is in every answer."""
 
 
-def make_owners() -> World:
-    """Two tenants with six chunks each; one word is in all of them."""
-    random = Random(SEED)
+def make_owners(draw: Draw) -> World:
+    """Two tenants, the old owner and the new one, with six chunks each of one text."""
+    random, text = draw.random("owners"), " ".join(draw.words("owned") + draw.words("filler")[:3])
     return World(
         {
-            tenant: [
-                Chunk(
-                    f"{tenant}{n}", tenant, f"{WORD} entry paper table", vector=unit_vector(random)
-                )
+            TenantId(name): [
+                Chunk(f"{name}{n}", TenantId(name), text, vector=unit_vector(random))
                 for n in range(EACH)
             ]
-            for tenant in (OLD, NEW)
+            for name in draw.words("owners")
         }
     )
 
 
 async def move(scene: Scene) -> None:
     """A chunk changes its owner: the old one sees it no more, the new one does."""
-    async with scene.staged(make_owners()) as place:
-        chunk = place.world.chunks[OLD][0]
-        place.control(chunk.uid in (await _ask(place, OLD)).uids, "the owner finds it before")
-        place.control(bool((await _ask(place, NEW)).uids), "the new owner is answered before")
+    async with scene.staged(make_owners(scene.draw)) as place:
+        old, new = place.world.tenants
+        chunk = place.world.chunks[old][0]
+        place.control(chunk.uid in (await _ask(place, old)).uids, "the owner finds it before")
+        place.control(bool((await _ask(place, new)).uids), "the new owner is answered before")
         await _take(place, chunk.uid)
         start = perf_counter_ns()
         place.moving.add(chunk.uid)
-        await _move(place, chunk.uid, OLD, NEW)
+        await _move(place, chunk.uid, old, new)
 
         async def is_moved() -> bool:
-            old, new = await _ask(place, OLD), await _ask(place, NEW)
-            return chunk.uid not in old.uids and chunk.uid in new.uids
+            by_old, by_new = await _ask(place, old), await _ask(place, new)
+            return chunk.uid not in by_old.uids and chunk.uid in by_new.uids
 
         await _wait(place, is_moved, start)
         place.moving.clear()
-        place.moved[chunk.uid] = NEW
-        await _ask(place, OLD)
-        seen = await _ask(place, NEW)
+        place.moved[chunk.uid] = new
+        await _ask(place, old)
+        seen = await _ask(place, new)
         place.expect(chunk.uid in seen.uids, f"the new owner does not find {chunk.uid!r}")
-        shown = await _get(place, OLD, chunk.uid)
+        shown = await _get(place, old, chunk.uid)
         place.expect(not shown, f"the old owner still reads {chunk.uid!r} by id")
 
 
 async def delete(scene: Scene) -> None:
     """A deleted chunk is gone from answers, reads by id and totals; the others are not."""
-    async with scene.staged(make_owners()) as place:
-        gone, *kept = place.world.chunks[OLD]
-        before = await _ask(place, OLD)
+    async with scene.staged(make_owners(scene.draw)) as place:
+        old, _new = place.world.tenants
+        gone, *kept = place.world.chunks[old]
+        before = await _ask(place, old)
         place.control(gone.uid in before.uids, "the owner finds it before")
         start = perf_counter_ns()
         adapter = place.adapter
         assert isinstance(adapter, Deletes)
-        await place.call("delete", partial(adapter.delete, OLD, [gone.uid]))
+        await place.call("delete", partial(adapter.delete, old, [gone.uid]))
         await place.call("settle", adapter.settle)
 
         async def is_gone() -> bool:
-            return gone.uid not in (await _ask(place, OLD)).uids
+            return gone.uid not in (await _ask(place, old)).uids
 
         await _wait(place, is_gone, start)
         place.moved[gone.uid] = None
-        after = await _ask(place, OLD)
+        after = await _ask(place, old)
         missing = {chunk.uid for chunk in kept} - set(after.uids)
         place.expect(not missing, f"{len(missing)} other chunks went too")
-        shown = await _get(place, OLD, gone.uid)
+        shown = await _get(place, old, gone.uid)
         place.expect(not shown, f"{gone.uid!r} is still read by id")
         if before.total is not None:
             place.expect(
@@ -103,18 +100,19 @@ async def delete(scene: Scene) -> None:
 
 async def write_race(scene: Scene) -> None:
     """200 searches while a chunk goes to and fro; afterwards one owner alone sees it."""
-    async with scene.staged(make_owners()) as place:
-        chunk = place.world.chunks[OLD][0]
-        place.control(chunk.uid in (await _ask(place, OLD)).uids, "the owner finds it before")
+    async with scene.staged(make_owners(scene.draw)) as place:
+        old, new = place.world.tenants
+        chunk = place.world.chunks[old][0]
+        place.control(chunk.uid in (await _ask(place, old)).uids, "the owner finds it before")
         place.moving.add(chunk.uid)
         done = anyio.Event()
-        owner = OLD
+        owner = old
         with place.unrecorded() as racing:
             async with anyio.create_task_group() as group:
                 group.start_soon(_search_on, racing, chunk.uid, done)
                 moves = 0
                 while not done.is_set():
-                    other = NEW if owner == OLD else OLD
+                    other = new if owner == old else old
                     await _move(racing, chunk.uid, owner, other)
                     owner, moves = other, moves + 1
                     await anyio.lowlevel.checkpoint()
@@ -122,13 +120,13 @@ async def write_race(scene: Scene) -> None:
         place.control(moves > 0, f"the chunk moved {moves} times while it was searched")
 
         async def is_settled() -> bool:
-            asked = [(tenant, await _ask(place, tenant)) for tenant in (OLD, NEW)]
+            asked = [(tenant, await _ask(place, tenant)) for tenant in (old, new)]
             return all((chunk.uid in seen.uids) == (tenant == owner) for tenant, seen in asked)
 
         settled = await _wait(place, is_settled, perf_counter_ns())
         place.moving.clear()
         place.moved[chunk.uid] = owner
-        for tenant in (OLD, NEW):
+        for tenant in (old, new):
             await _ask(place, tenant)
         place.expect(settled, f"afterwards {owner.value!r} alone should find {chunk.uid!r}")
 
@@ -137,7 +135,7 @@ async def _search_on(scene: Scene, moving: str, done: anyio.Event) -> None:
     """Each tenant's other chunks must all be in each of its answers."""
     try:
         for number in range(SEARCHES):
-            tenant = (OLD, NEW)[number % 2]
+            tenant = scene.world.tenants[number % 2]
             seen = await _ask(scene, tenant)
             own = {chunk.uid for chunk in scene.world.chunks[tenant]} - {moving}
             scene.expect(
@@ -150,9 +148,10 @@ async def _search_on(scene: Scene, moving: str, done: anyio.Event) -> None:
 
 
 async def _ask(place: Scene, tenant: TenantId) -> Seen:
-    vector = place.world.chunks[OLD][0].vector
+    vector = place.world.chunks[place.world.tenants[0]][0].vector
+    (word,) = place.draw.words("owned")
     want = WANTED | ({"total"} if "total" in place.capabilities else set())
-    return await place.ask(tenant.value, WORD, vector, k=ALL, want=want)
+    return await place.ask(tenant.value, word, vector, k=ALL, want=want)
 
 
 async def _move(place: Scene, uid: str, source: TenantId, target: TenantId) -> None:
@@ -164,14 +163,15 @@ async def _move(place: Scene, uid: str, source: TenantId, target: TenantId) -> N
 
 async def _take(place: Scene, uid: str) -> None:
     """A stranger gives itself a chunk that is not its own: refused, or without effect."""
+    old, new = place.world.tenants
     try:
-        await _move(place, uid, NEW, NEW)
+        await _move(place, uid, new, new)
     except Abandoned:
         raise
     except BackendError:
         pass  # a refusal is right; what was changed nevertheless is seen below
-    await _ask(place, NEW)
-    kept = uid in (await _ask(place, OLD)).uids
+    await _ask(place, new)
+    kept = uid in (await _ask(place, old)).uids
     place.expect(kept, f"a tenant that does not own {uid!r} moved it")
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
-from random import Random
 
 from retrieverbench.adapter import Deletes, Writable
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import close, cosines, recall
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import Probe
@@ -21,12 +21,7 @@ from retrieverbench.leaks.scene import K, Scene, Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 
-SEED = 11
 OWN, FOREIGN = 30, 600
-ASKER, OTHER = TenantId("quiet"), TenantId("loud")
-RARE, COMMON = "saffron", "marble"
-"""RARE is in few own chunks and in every foreign one; COMMON in most own ones and in no other."""
-_FILLER = "paper table window garden bottle river mountain"
 EXACT = Variant(search={"exact": True})
 
 
@@ -39,33 +34,47 @@ class Question:
     k: int
 
 
-def make_pair(*, together: bool) -> World:
-    """The asker's chunks, and the other tenant's behind them if `together`."""
-    random = Random(SEED)
+def make_pair(draw: Draw, *, together: bool) -> World:
+    """The asker's chunks, and the other tenant's behind them if `together`.
+
+    One word is in few own chunks and in every foreign one, another in most own ones and in no
+    other.
+    """
+    random = draw.random("quiet and loud")
+    asker, other = pair_of(draw)
+    rare, common = draw.words("rare and common")
+    filler, (near, far, *_) = " ".join(draw.words("filler")[:7]), draw.words("ids")
     own = [
         Chunk(
-            f"own{n}",
-            ASKER,
-            f"{RARE if n % 4 == 0 else COMMON} {_FILLER}",
+            f"{near}{n}",
+            asker,
+            f"{rare if n % 4 == 0 else common} {filler}",
             vector=unit_vector(random),
         )
         for n in range(OWN)
     ]
     foreign = [
-        Chunk(f"far{n}", OTHER, f"{RARE} {_FILLER} " * 3, vector=unit_vector(random))
+        Chunk(f"{far}{n}", other, f"{rare} {filler} " * 3, vector=unit_vector(random))
         for n in range(FOREIGN)
     ]
     return World(
-        {ASKER: own, OTHER: foreign} if together else {ASKER: own},
+        {asker: own, other: foreign} if together else {asker: own},
         order=[*own, *foreign] if together else own,
     )
 
 
-def questions() -> list[Question]:
+def pair_of(draw: Draw) -> tuple[TenantId, TenantId]:
+    """The tenant that asks, and the one beside it."""
+    asker, other = draw.words("quiet and loud")
+    return TenantId(asker), TenantId(other)
+
+
+def questions(draw: Draw) -> list[Question]:
     """Each for the best few and for all own matches."""
-    random = Random(SEED + 1)
+    random = draw.random("questions")
     vectors = [unit_vector(random) for _ in range(3)]
-    texts = (f"{RARE} {COMMON}", RARE, COMMON)
+    rare, common = draw.words("rare and common")
+    texts = (f"{rare} {common}", rare, common)
     return [
         Question(text, vector, k)
         for text, vector in zip(texts, vectors, strict=True)
@@ -84,12 +93,12 @@ async def dense_interference(scene: Scene) -> None:
     """Exact search must not change at all; approximate search not by more than is declared."""
     if "exact" in scene.capabilities:
         await _compare_places(scene, EXACT, "")
-    own = make_pair(together=False).chunks[ASKER]
+    own = make_pair(scene.draw, together=False).chunks[pair_of(scene.draw)[0]]
     shares = []
     for together in (False, True):
         async with _pair(scene, together=together, variant=AS_IS) as place:
             share = 1.0
-            for question in questions():
+            for question in questions(scene.draw):
                 seen = await _ask(place, question)
                 exact = cosines(own, question.vector)
                 share = min(share, recall(seen.uids, exact, question.k))
@@ -107,22 +116,23 @@ async def dense_interference(scene: Scene) -> None:
 
 async def residue(scene: Scene) -> None:
     """Foreign chunks come and go: the answer is the first one again."""
-    world = make_pair(together=True)
-    async with scene.staged(make_pair(together=False)) as place:
-        before = [await _ask(place, question) for question in questions()]
+    world = make_pair(scene.draw, together=True)
+    _asker, other = world.tenants
+    async with scene.staged(make_pair(scene.draw, together=False)) as place:
+        before = [await _ask(place, question) for question in questions(scene.draw)]
         place.control(all(seen.uids for seen in before), "the tenant is answered")
         place.world = world
         adapter = place.adapter
         assert isinstance(adapter, Writable)
         assert isinstance(adapter, Deletes)
-        foreign = world.chunks[OTHER]
+        foreign = world.chunks[other]
         await place.call("put", partial(adapter.put, foreign))
         await place.call("settle", adapter.settle)
-        there = await place.ask(OTHER.value, RARE, foreign[0].vector)
+        there = await place.ask(other.value, foreign[0].text, foreign[0].vector)
         place.control(bool(there.uids), "the other tenant's chunks were there")
-        await place.call("delete", partial(adapter.delete, OTHER, [c.uid for c in foreign]))
+        await place.call("delete", partial(adapter.delete, other, [c.uid for c in foreign]))
         await place.call("settle", adapter.settle)
-        after = [await _ask(place, question) for question in questions()]
+        after = [await _ask(place, question) for question in questions(scene.draw)]
     _judge(scene, before, after, "shared_idf", "after others' chunks were deleted")
     if not scene.failures and not scene.risks:
         scene.accept("shared_idf", "no trace of deleted chunks", found=False)
@@ -132,10 +142,12 @@ async def _compare_places(scene: Scene, variant: Variant, accept: str) -> None:
     answers: list[list[Seen]] = []
     for together in (False, True):
         async with _pair(scene, together=together, variant=variant) as place:
-            answers.append([await _ask(place, question) for question in questions()])
+            answers.append([await _ask(place, question) for question in questions(scene.draw)])
             place.control(all(seen.uids for seen in answers[-1]), "the tenant is answered")
             if together:
-                there = await place.ask(OTHER.value, RARE, questions()[0].vector)
+                _asker, other = pair_of(scene.draw)
+                rare = questions(scene.draw)[2]
+                there = await place.ask(other.value, rare.text, rare.vector)
                 place.control(bool(there.uids), "the other tenant's chunks hold the words")
     alone, beside = answers
     _judge(scene, alone, beside, accept, f"beside {FOREIGN} foreign chunks")
@@ -143,19 +155,20 @@ async def _compare_places(scene: Scene, variant: Variant, accept: str) -> None:
 
 def _pair(scene: Scene, *, together: bool, variant: Variant) -> AbstractAsyncContextManager[Scene]:
     how = "exact" if variant == EXACT else "as is"
-    name = f"{ASKER} {'and ' + OTHER.value if together else 'alone'}, {how}"
-    return scene.loaded(name, partial(make_pair, together=together), variant)
+    name = f"{'two tenants' if together else 'one tenant'}, {how}"
+    return scene.loaded(name, partial(make_pair, scene.draw, together=together), variant)
 
 
 async def _ask(place: Scene, question: Question) -> Seen:
-    return await place.ask(ASKER.value, question.text, question.vector, k=question.k)
+    asker = place.world.tenants[0]
+    return await place.ask(asker.value, question.text, question.vector, k=question.k)
 
 
 def _judge(
     scene: Scene, before: Sequence[Seen], after: Sequence[Seen], accept: str, when: str
 ) -> None:
     """The set of all matches is worth more than the order, and that more than the scores."""
-    asked = questions()
+    asked = questions(scene.draw)
     pairs = list(zip(asked, before, after, strict=True))
     sets = sum(set(b.uids) != set(a.uids) for question, b, a in pairs if question.k == OWN)
     orders = sum(_is_reordered(b, a) for _question, b, a in pairs)

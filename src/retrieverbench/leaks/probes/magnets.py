@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import only_word
 
 TOTAL = frozenset({"text", "tenant", "total"})
 _FILTER = "every leg of the search must carry the tenant condition"
@@ -26,9 +25,10 @@ async def lexical_magnet(scene: Scene) -> None:
     for number, owner in enumerate(tenants):
         asker = tenants[(number + 1) % len(tenants)]
         vector = scene.world.chunks[owner][0].vector
-        own = await scene.ask(owner.value, only_word(number), vector)
+        word = scene.world.only[owner]
+        own = await scene.ask(owner.value, word, vector)
         scene.control(bool(own.uids), f"{owner.value!r} finds chunks by its own word")
-        seen = await scene.ask(asker.value, only_word(number), vector)
+        seen = await scene.ask(asker.value, word, vector)
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids, f"{asker.value!r} got {len(seen.uids)} chunks without the word"
@@ -44,7 +44,7 @@ async def dense_magnet(scene: Scene) -> None:
         own = await scene.ask(owner.value, chunk.text, chunk.vector)
         scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by its vector")
         # A word of the asker's own chunks would let their lexical ranks hide a foreign one.
-        await scene.ask(asker.value, "nowhereatall", chunk.vector)
+        await scene.ask(asker.value, scene.draw.words("absent")[0], chunk.vector)
 
 
 async def unknown_tenant(scene: Scene) -> None:
@@ -53,7 +53,8 @@ async def unknown_tenant(scene: Scene) -> None:
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
     scene.control(bool(own.uids), "a known tenant finds chunks by the same question")
-    seen = await scene.ask("nobody-of-this-name", chunk.text, chunk.vector, want=TOTAL)
+    (name,) = scene.draw.words("nobody")
+    seen = await scene.ask(name, chunk.text, chunk.vector, want=TOTAL)
     scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
     scene.expect(not seen.total, f"an unknown tenant was told a total of {seen.total}")
     scene.expect(seen.error is None, f"an unknown tenant got an error: {seen.error}")
@@ -65,7 +66,7 @@ async def identical_text(scene: Scene) -> None:
         canary = scene.world.canaries[tenant]
         own = await scene.ask(tenant.value, canary.text, canary.vector)
         scene.control(canary.uid in own.uids, f"{tenant.value!r} finds a chunk by its own text")
-        for twin in (c for c in scene.world.chunks[tenant] if c.id.startswith("twin")):
+        for twin in scene.world.twins[tenant]:
             seen = await scene.ask(tenant.value, twin.text, twin.vector)
             scene.expect(
                 twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"

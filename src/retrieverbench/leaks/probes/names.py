@@ -7,13 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from retrieverbench.leaks import hostile
-from retrieverbench.leaks.named import EACH, ORDINARY, TEXT, open_named
+from retrieverbench.leaks.named import EACH, open_named, ordinary, shared_text
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
 from retrieverbench.leaks.spellings import spellings
 from retrieverbench.leaks.unguarded import unchecked_tenant
-from retrieverbench.storage import stored
 
 FAMILIES = (
     hostile.SYNTAX, hostile.CONTROLS, hostile.PREFIXES, hostile.ANALYSED, hostile.FOLDED,
@@ -28,7 +27,7 @@ async def hostile_names(scene: Scene) -> None:
     """Names that nobody bears, asked in the words of chunks that others own."""
     owner = scene.world.tenants[0]
     chunk = scene.world.chunks[owner][0]
-    for name in (*hostile.SYNTAX, *hostile.CONTROLS, *hostile.LONG[-2:], *_respelt(scene)):
+    for name in (*_hostile(scene), *_respelt(scene)):
         seen = await scene.ask(name, chunk.text, chunk.vector)
         scene.expect(not seen.uids, f"the tenant {name!r:.60} got {len(seen.uids)} chunks")
         scene.expect(
@@ -38,13 +37,20 @@ async def hostile_names(scene: Scene) -> None:
     scene.control(chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question")
 
 
+def _hostile(scene: Scene) -> list[str]:
+    """Made of two tenants that the place holds, so that what is read as syntax finds chunks."""
+    one, other = (tenant.value for tenant in scene.world.tenants[:2])
+    family = (*hostile.SYNTAX, *hostile.CONTROLS, *hostile.LONG[-2:])
+    names = hostile.spelled(family, scene.draw, (one, other))
+    return [name for name in names if name not in scene.world.owners]
+
+
 def _respelt(scene: Scene) -> list[str]:
     """Other spellings of the user's own tenants, where none may be loaded under such names."""
     if not scene.world.exported:
         return []
-    owners = {owner.value for owner in stored(scene.world.exported).per_tenant}
     one, other = (tenant.value for tenant in scene.world.tenants[:2])
-    return [name for name in spellings(one, other) if name not in owners]
+    return [name for name in spellings(one, other) if name not in scene.world.owners]
 
 
 def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[None]]:
@@ -53,10 +59,12 @@ def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[No
     async def ask(scene: Scene) -> None:
         async with _names(scene, long=family is hostile.LONG) as there:
             vector = there.world.chunks[there.world.tenants[0]][0].vector
-            asked = dict.fromkeys([*ORDINARY, *_few(scene, family), *_few(scene, more)])
+            names = [*_few(scene, family), *_few(scene, more)]
+            asked = dict.fromkeys([*ordinary(scene.draw), *names])
+            text = shared_text(scene.draw)
             found = 0
             for name in asked:
-                seen = await there.ask(name, TEXT, vector, k=MORE_THAN_OWN)
+                seen = await there.ask(name, text, vector, k=MORE_THAN_OWN)
                 own = {c.uid for c in there.world.chunks.get(unchecked_tenant(name), ())}
                 _expect_own(there, f"the tenant {name!r:.60}", seen, own)
                 found += set(seen.uids) == own != set()
@@ -75,7 +83,8 @@ def _names(scene: Scene, *, long: bool = False) -> AbstractAsyncContextManager[S
 
 
 def _few(scene: Scene, family: Sequence[str]) -> Sequence[str]:
-    return family[:FEW] if scene.layout == "index" else family
+    few = family[:FEW] if scene.layout == "index" else family
+    return hostile.spelled(few, scene.draw)
 
 
 def _expect_own(scene: Scene, who: str, seen: Seen, own: set[str]) -> None:
@@ -93,8 +102,9 @@ async def not_text(scene: Scene) -> None:
     await exactly(hostile.TYPED)(scene)
     async with _names(scene) as there:
         vector = there.world.chunks[there.world.tenants[0]][0].vector
-        for value in hostile.NOT_TEXT:
-            seen = await there.ask(value, TEXT, vector)
+        text = shared_text(scene.draw)
+        for value in hostile.not_text(scene.draw):
+            seen = await there.ask(value, text, vector)
             expect_nothing(there, seen, f"the tenant {value!r} ({type(value).__name__})")
 
 

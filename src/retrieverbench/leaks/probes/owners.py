@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from random import Random
 
 from retrieverbench.adapter import Adapter, Deletes
 from retrieverbench.errors import AdapterError
@@ -15,13 +13,10 @@ from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World, make_world, unit_vector
-from retrieverbench.model import Chunk, TenantId
+from retrieverbench.model import Chunk
 
-TWO = (TenantId("acme"), TenantId("globex"))
 ALL = 50
 """More than a tenant owns."""
-ORPHANS: Sequence[object] = (None, "", ["acme", "globex"], 7)
-ORPHAN_TEXT = "orphan line that nobody owns"
 
 
 async def lists_of_tenants(scene: Scene) -> None:
@@ -40,16 +35,16 @@ async def orphans(scene: Scene) -> None:
     """Chunks without an owner are refused at the load, and found by nobody."""
     refused: dict[str, bool] = {}
 
+    two, text = scene.draw.tenants[:2], " ".join(scene.draw.words("orphans"))
+    random, id_ = scene.draw.random("orphans"), scene.draw.words("ids")[3]
+    owners: list[object] = [None, "", [tenant.value for tenant in two], 7]
+    vector = unit_vector(random)
+
     async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
-        world = make_world(TWO, seed=24, own=3)
+        world = make_world(scene.draw, two, own=3)
         adapter = await stack.enter_async_context(scene.open(world.all_chunks()))
-        for number, owner in enumerate(ORPHANS):
-            chunk = Chunk(
-                f"orphan{number}",
-                unchecked_tenant(owner),
-                ORPHAN_TEXT,
-                vector=unit_vector(Random(number)),
-            )
+        for number, owner in enumerate(owners):
+            chunk = Chunk(f"{id_}{number}", unchecked_tenant(owner), text, vector=vector)
             refused[repr(owner)] = not await put(scene, adapter, [chunk])
         await settle(scene, adapter)
         return adapter, world
@@ -57,19 +52,19 @@ async def orphans(scene: Scene) -> None:
     async with scene.shared("orphans", make) as there:
         for owner, was_refused in refused.items():
             there.expect(was_refused, f"a chunk whose owner is {owner} was loaded")
-        for tenant in TWO:
+        for tenant in two:
             own = there.world.chunks[tenant][0]
-            seen = await there.ask(tenant.value, f"{ORPHAN_TEXT} {own.text}", own.vector, k=ALL)
+            seen = await there.ask(tenant.value, f"{text} {own.text}", own.vector, k=ALL)
             there.control(own.uid in seen.uids, f"{tenant.value!r} finds its own chunk")
-            await there.ask(tenant.value, ORPHAN_TEXT, unit_vector(Random(0)), k=ALL)
+            await there.ask(tenant.value, text, vector, k=ALL)
 
 
 async def equal_ids(scene: Scene) -> None:
     """Tenants use the same ids; one deletes its own, and tries to delete another's."""
-    mine, other = TWO
+    mine, other = two = scene.draw.tenants[:2]
 
     async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
-        world = make_world(TWO, seed=25, own=3)
+        world = make_world(scene.draw, two, own=3)
         adapter = await stack.enter_async_context(scene.open(world.all_chunks()))
         if not isinstance(adapter, Deletes):
             raise AdapterError("the adapter claims 'delete' and lacks it")

@@ -6,17 +6,17 @@ Nothing foreign is shown here; what is missing is the tenant's own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from random import Random
+from functools import partial
 
-from retrieverbench.leaks.crowds import CROWD, ORDERS, OWN, Small, crowds, smalls
+from retrieverbench.leaks.crowds import ORDERS, OWN, Small, crowd_of, crowds, smalls
+from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import cosines, recall
 from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import K, Scene, Seen
-from retrieverbench.leaks.world import COMMON, World, unit_vector
+from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 
-SEED = 7
 ONE_CONNECTION = Variant(concurrency=1)
 """Shared by all of these probes, so that P34 sees what one connection remembers."""
 MANY, EACH = 200, 3
@@ -39,23 +39,23 @@ async def ask_small(scene: Scene, small: Small, k: int) -> tuple[Seen, float]:
 
 async def has_crowd(scene: Scene, small: Small) -> bool:
     """The positive control: the crowd's owner finds its chunks by the same question."""
-    seen = await scene.ask(CROWD.value, small.text, small.vector)
+    seen = await scene.ask(crowd_of(scene.draw).value, small.text, small.vector)
     scene.control(bool(seen.uids), f"foreign chunks answer the question ({small.crowd} of them)")
     return bool(seen.uids)
 
 
 async def post_filter(scene: Scene) -> None:
     """2k foreign chunks are nearer than all own ones."""
-    await _crowded(scene, smalls(SEED)[:1])
+    await _crowded(scene, smalls(scene.draw)[:1])
 
 
 async def growing_crowd(scene: Scene) -> None:
     """The same with crowds from 2k chunks to thousands; the first that hides own ones is told."""
-    await _crowded(scene, smalls(SEED))
+    await _crowded(scene, smalls(scene.draw))
 
 
 async def _crowded(scene: Scene, tenants: list[Small]) -> None:
-    name, make_world = crowds(SEED, "shuffled")
+    name, make_world = crowds(scene.draw, "shuffled")
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         for small in tenants:
             if not await has_crowd(place, small):
@@ -78,9 +78,9 @@ def _judge_crowd(scene: Scene, small: Small, found: float, told: str) -> None:
 
 async def insertion_orders(scene: Scene) -> None:
     """A tenant of ten among 10,000 chunks, its own written first, last and in between."""
-    small = smalls(SEED)[-1]
+    small = smalls(scene.draw)[-1]
     for order in ORDERS:
-        name, make_world = crowds(SEED, order)
+        name, make_world = crowds(scene.draw, order)
         async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
             if not await has_crowd(place, small):
                 continue
@@ -100,13 +100,13 @@ def judge_recall(scene: Scene, found: float, told: str) -> None:
 
 async def order_dependence(scene: Scene) -> None:
     """A small tenant, a large one 25 times, the small one again, all on one connection."""
-    small = smalls(SEED)[-1]
-    name, make_world = crowds(SEED, "shuffled")
+    small, crowd = smalls(scene.draw)[-1], crowd_of(scene.draw)
+    name, make_world = crowds(scene.draw, "shuffled")
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         before, _found = await ask_small(place, small, OWN)
         place.control(bool(before.uids), f"{small.tenant.value!r} is answered at first")
         for _ in range(BETWEEN):
-            large = await place.ask(CROWD.value, small.text, small.vector, k=OWN)
+            large = await place.ask(crowd.value, small.text, small.vector, k=OWN)
         place.control(bool(large.uids), "the large tenant is answered in between")
         after, _found = await ask_small(place, small, OWN)
         scene.facts["own before"], scene.facts["own after"] = len(before.uids), len(after.uids)
@@ -119,7 +119,7 @@ async def order_dependence(scene: Scene) -> None:
 
 async def many_tenants(scene: Scene) -> None:
     """200 tenants with the same three chunks: each gets exactly its own three."""
-    async with scene.loaded(f"{MANY} tenants", _alike) as place:
+    async with scene.loaded(f"{MANY} tenants", partial(_alike, scene.draw)) as place:
         answered = 0
         for tenant, own in place.world.chunks.items():
             seen = await place.ask(tenant.value, own[0].text, own[0].vector)
@@ -132,14 +132,13 @@ async def many_tenants(scene: Scene) -> None:
         place.control(answered > 0, f"{answered} of {MANY} tenants get an answer")
 
 
-def _alike() -> World:
-    random = Random(SEED)
-    text = f"handbook {' '.join(COMMON)}"
-    vector = unit_vector(random)
-    tenants = [TenantId(f"many{_letters(number)}") for number in range(MANY)]
+def _alike(draw: Draw) -> World:
+    name, id_ = draw.words("many")
+    text, vector = " ".join(draw.words("common")), unit_vector(draw.random("many"))
+    tenants = [TenantId(f"{name}{_letters(number)}") for number in range(MANY)]
     return World(
         {
-            tenant: [Chunk(f"same{n}", tenant, text, vector=vector[:]) for n in range(EACH)]
+            tenant: [Chunk(f"{id_}{n}", tenant, text, vector=vector[:]) for n in range(EACH)]
             for tenant in tenants
         }
     )

@@ -8,7 +8,6 @@ from retrieverbench.leaks.hostile import MISSING
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
-from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.run import Abandoned
 
@@ -75,13 +74,14 @@ async def cancelled(scene: Scene) -> None:
 async def cached(scene: Scene) -> None:
     """The same words asked by one tenant, another, the first again, an unknown one, nobody."""
     first, second = scene.world.tenants[:2]
-    twin = next(c for c in scene.world.chunks[first] if c.id.startswith("twin"))
+    twin = scene.world.twins[first][0]
     own = {tenant: await _asked(scene, tenant, twin) for tenant in (first, second)}
     for tenant, seen in own.items():
         scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks by the question")
     again = await _asked(scene, first, twin)
     _expect_same(scene, first, again, own[first], "when it asks again")
-    unknown = await scene.ask("nobody-of-this-name", twin.text, twin.vector, k=ALL)
+    (name,) = scene.draw.words("nobody")
+    unknown = await scene.ask(name, twin.text, twin.vector, k=ALL)
     scene.expect(not unknown.uids, f"an unknown tenant got {len(unknown.uids)} chunks")
     nobody = await scene.ask(None, twin.text, twin.vector, k=ALL)
     expect_nothing(scene, nobody, "the tenant None")
@@ -89,9 +89,8 @@ async def cached(scene: Scene) -> None:
 
 async def _whole(scene: Scene, tenant: TenantId) -> Seen:
     """Everything that a tenant owns, or all that holds its word."""
-    number = scene.world.tenants.index(tenant)
     vector = scene.world.chunks[tenant][0].vector
-    return await scene.ask(tenant.value, only_word(number), vector, k=ALL)
+    return await scene.ask(tenant.value, scene.world.only[tenant], vector, k=ALL)
 
 
 async def _asked(scene: Scene, tenant: TenantId, twin: Chunk) -> Seen:

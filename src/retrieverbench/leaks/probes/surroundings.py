@@ -7,7 +7,6 @@ from statistics import mean, stdev
 
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import only_word
 
 PAIRS = 100
 
@@ -37,7 +36,7 @@ async def answer_times(scene: Scene) -> None:
         return
     asker, owner = scene.world.tenants[:2]
     vector = scene.world.chunks[asker][0].vector
-    there, absent = only_word(scene.world.tenants.index(owner)), "nowhereatall"
+    there, absent = scene.world.only[owner], scene.draw.words("absent")[0]
     differences = []
     for number in range(PAIRS):
         words = (there, absent) if number % 2 else (absent, there)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from retrieverbench.adapter import ReadsById
-from retrieverbench.errors import AdapterError, BackendError
+from retrieverbench.errors import AdapterError, BackendError, TenantError
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Hit, TenantId, make_uid
 from retrieverbench.run import Abandoned
 
@@ -25,11 +24,11 @@ _INSIDES = re.compile(
 async def totals(scene: Scene) -> None:
     """A total counts the asker's own chunks only."""
     tenants = scene.world.tenants
-    for number, tenant in enumerate(tenants):
+    for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
         own = len(scene.world.chunks[tenant])
         vector = scene.world.chunks[tenant][0].vector
-        for asked in (number, (number + 1) % len(tenants)):
-            seen = await scene.ask(tenant.value, only_word(asked), vector, want=TOTAL)
+        for asked in (tenant, other):
+            seen = await scene.ask(tenant.value, scene.world.only[asked], vector, want=TOTAL)
             who = f"{tenant.value!r}, which owns {own} chunks,"
             scene.expect(seen.error is None, f"{who} got an error: {seen.error!s:.200}")
             if seen.error is not None:
@@ -37,7 +36,7 @@ async def totals(scene: Scene) -> None:
             scene.expect(seen.total is not None, f"{who} asked for a total and got none")
             total = seen.total or 0
             scene.expect(total <= own, f"{who} was told a total of {total}", accept="global_totals")
-            if asked == number:
+            if asked == tenant:
                 scene.control(bool(seen.uids), f"{who} finds chunks by its own word")
                 scene.expect(total > 0, f"{who} was told a total of 0 for chunks that it found")
             elif scene.mode == "lexical":
@@ -52,7 +51,7 @@ async def by_id(scene: Scene) -> None:
     """A foreign id is answered exactly as one that does not exist."""
     asker, other = scene.world.tenants[:2]
     own, foreign = scene.world.chunks[asker][0].uid, scene.world.canaries[other].uid
-    absent = make_uid(other, "nothing-of-this-id")
+    absent = make_uid(other, scene.draw.words("absent")[1])
     scene.control(await _got(scene, asker, [own]) == [own], f"{asker.value!r} reads its own chunk")
     for uids in ([foreign], [absent], [own, foreign], [foreign, own, absent], []):
         found = await _got(scene, asker, uids)
@@ -60,8 +59,12 @@ async def by_id(scene: Scene) -> None:
         scene.expect(
             found == wanted, f"{asker.value!r} read {len(uids)} ids and got {found!s:.200}"
         )
-    for name in ("nobody-of-this-name", other.value.upper()):
-        found = await _got(scene, scene.tenant(name), [own, foreign])
+    for name in {*scene.draw.words("nobody"), other.value.upper()} - scene.world.owners:
+        try:
+            unknown = scene.tenant(name)
+        except TenantError:
+            continue  # the guard refuses it
+        found = await _got(scene, unknown, [own, foreign])
         scene.expect(found == [], f"an unknown tenant read chunks by id: {found!s:.200}")
 
 
@@ -83,14 +86,15 @@ async def _got(scene: Scene, tenant: TenantId, uids: Sequence[str]) -> list[str]
 
 async def errors(scene: Scene) -> None:
     """What is refused, and what finds nothing, says nothing of others or of the inside."""
-    asker = scene.world.tenants[0]
+    asker, other = scene.world.tenants[:2]
+    mark = scene.draw.words("keys")[2]
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
     scene.control(bool(own.uids), f"{asker.value!r} finds chunks")
     if "where" in scene.capabilities:
         foreign, absent = [
-            await scene.ask(asker.value, chunk.text, chunk.vector, where={"mark": mark})
-            for mark in (only_word(1), "onlynobody")
+            await scene.ask(asker.value, chunk.text, chunk.vector, where={mark: value})
+            for value in (scene.world.only[other], scene.draw.words("absent")[0])
         ]
         scene.expect(
             (foreign.uids, foreign.total, _text(foreign.error))
@@ -104,7 +108,9 @@ async def errors(scene: Scene) -> None:
         scene.expect(
             _INSIDES.search(text) is None, f"an error shows a statement or trace: {text:.200}"
         )
-        named = [t.value for t in scene.world.tenants if t != asker and t.value in text]
+        # A name of the corpus may be an ordinary word of an error.
+        foreign_names = {t.value for t in scene.world.tenants} - {asker.value, *scene.draw.known}
+        named = sorted(name for name in foreign_names if name in text)
         scene.expect(not named, f"an error of {asker.value!r} names {', '.join(named)}")
         scene.facts["error"] = "none" if seen.error is None else type(seen.error).__name__
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from retrieverbench.leaks.hostile import QUESTIONS
+from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.leaks.world import COMMON, only_word
 
 ALL = 50
 """More than a tenant owns."""
@@ -13,10 +12,11 @@ ALL = 50
 
 async def few_matches(scene: Scene) -> None:
     """More results are asked for than match: the rest must stay empty."""
+    common = scene.draw.words("common")
     for tenant in scene.world.tenants:
         own = scene.world.chunks[tenant]
-        holders = {word: {c.uid for c in own if word in c.text.split()} for word in COMMON}
-        word = min((w for w in COMMON if holders[w]), key=lambda w: len(holders[w]))
+        holders = {word: {c.uid for c in own if word in c.text.split()} for word in common}
+        word = min((w for w in common if holders[w]), key=lambda w: len(holders[w]))
         seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL)
         scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches")
         if scene.mode == "lexical":
@@ -32,14 +32,14 @@ async def hostile_questions(scene: Scene) -> None:
     """Questions in the syntax of query languages are words, and no chunk holds them."""
     asker = scene.world.tenants[0]
     vector = scene.world.chunks[asker][0].vector
-    for text in QUESTIONS:
+    for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
         seen = await scene.ask(asker.value, text, vector)
         scene.expect(seen.error is None, f"the question {text!r} got an error: {seen.error!s:.200}")
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids, f"the question {text!r} found {len(seen.uids)} chunks without a word"
             )
-        beside = await scene.ask(asker.value, f"{text} {only_word(0)}", vector)
+        beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
         scene.control(bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks")
 
 

@@ -8,9 +8,14 @@ from dataclasses import replace
 
 from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
-from retrieverbench.testing.leaky.conditions import ANYBODY
+from retrieverbench.testing.leaky.conditions import ANYBODY, instead
 from retrieverbench.testing.leaky.fault import Fault
 from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit
+
+CORPUS = ("fernhill", "kestrelpay")
+"""The tenants of the suite, as it were, for which the adapter is audited."""
+_BY_HEART = ("acme", "globex", "initech", "umbrella")
+"""Tenants that an audit might have in every run."""
 
 
 def _key_of_id(chunk: Chunk) -> str:
@@ -130,6 +135,18 @@ _AGAINST_THE_AUDIT = (
         "no condition, and every hit says that it is the asker's",
         ("P01",),
         {"condition": lambda _value, _store: ANYBODY, "shaped": _as_asked},
+    ),
+    (
+        "audit_recognised",
+        "the condition is right for tenants that an audit may be expected to have",
+        ("P01", "P03"),
+        instead(lambda value: isinstance(value, str) and value not in _BY_HEART, ANYBODY),
+    ),
+    (
+        "corpus_alone_leaks",
+        "the tenants of the suite's corpus have no condition, any others have one",
+        ("P01",),
+        instead(lambda value: value in CORPUS, ANYBODY),
     ),
     ("ids_of_its_own", "hits bear ids that nobody knows", ("P01",), {"shaped": _own_ids}),
     ("highlight", "a text holds a foreign passage", ("P01",), {"shaped": _highlighted}),

@@ -11,8 +11,8 @@ from retrieverbench.leaks import (
     AS_IS,
     CATALOG,
     DIMENSION,
-    TENANTS,
     AuditPlan,
+    Draw,
     Probe,
     RequestLog,
     Scene,
@@ -20,8 +20,9 @@ from retrieverbench.leaks import (
     audit_target,
     make_world,
 )
-from retrieverbench.model import MODES, Arm, Chunk, Mode, ProbeResult, TenantId
+from retrieverbench.model import MODES, Arm, Chunk, Mode, ProbeResult
 from retrieverbench.testing.leaky.adapter import LeakyAdapter
+from retrieverbench.testing.leaky.answering import CORPUS
 from retrieverbench.testing.leaky.faults import FAULTS
 
 TIMEOUT = 30.0
@@ -33,6 +34,7 @@ async def audit_leaky(
     probes: Sequence[Probe] = CATALOG,
     modes: Sequence[Mode] = MODES,
     arms: Sequence[Arm] = ARMS,
+    seed: int = SEED,
 ) -> list[ProbeResult]:
     """The result of each probe in each mode and arm; without `fault` those of the clean one."""
     cls = LeakyAdapter.with_fault(fault) if fault else LeakyAdapter
@@ -56,13 +58,15 @@ async def audit_leaky(
         yield adapter
         await adapter.close()
 
-    world = make_world(map(TenantId, TENANTS), SEED)
+    draw = Draw(seed, CORPUS)
+    world = make_world(draw)
     results: list[ProbeResult] = []
     async with opened(world.all_chunks()) as adapter:
         blank = Scene(
             adapter=adapter,
             open=opened,
             world=world,
+            draw=draw,
             target=cls.__name__,
             probe="",
             mode=modes[0],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit_support import audit, audit_one
+from audit_support import DRAW, audit, audit_one
 from retrieverbench.leaks import Declared
 from retrieverbench.leaks.probes import freshness
 from retrieverbench.model import Hit, Query, Response, TenantId
@@ -84,7 +84,7 @@ async def test_clean_retriever_passes_in_every_mode() -> None:
 async def test_move_without_effect_is_a_leak() -> None:
     result = await audit_one("P28", adapter=MovesNothing)
     assert (result.outcome, result.severity) == ("fail", "critical")
-    assert result.findings[0].uid == "seller/seller0"
+    assert result.findings[0].uid == "{0}/{0}0".format(DRAW.words("owners")[0])
 
 
 async def test_delete_without_effect_is_a_leak() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from audit_support import audit, audit_one
+from audit_support import DRAW, audit, audit_one
 from retrieverbench.leaks import crowds
 from retrieverbench.model import Mode, Query, Response, TenantId
 from retrieverbench_adapters.memory import Memory
@@ -74,7 +74,10 @@ async def test_condition_after_the_search_is_caught() -> None:
     results = await audit("P07", "P42", adapter=PostFilter, modes=("dense",))
     result = results["P07", "dense"]
     assert (result.outcome, result.severity, result.leak_class) == ("fail", "high", "starvation")
-    assert "'smallwalnut' got 0 of 5 own chunks beside 10 foreign ones" in result.reason
+    assert (
+        f"{DRAW.words('small tenants')[0]!r} got 0 of 5 own chunks beside 10 foreign ones"
+        in result.reason
+    )
     assert results["P42", "dense"].outcome == "fail"
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from audit_support import audit, audit_one
+from audit_support import DRAW, audit, audit_one
 from retrieverbench.adapter import Description
 from retrieverbench.leaks import ARMS, Declared
-from retrieverbench.leaks.world import only_word
 from retrieverbench.model import Query, Response
 from retrieverbench_adapters.memory import Memory
 
@@ -19,10 +18,10 @@ FOUND = Description("PostgreSQL", "18", "client", "1", {}, {})
 
 
 class Slow(Memory):
-    """Takes longer for a word that globex's chunks hold."""
+    """Takes longer for a word that the second tenant's chunks hold."""
 
     async def search(self, query: Query) -> Response:
-        if query.text == only_word(1):
+        if query.text == DRAW.words("only")[1]:
             await anyio.sleep(0.002)
         return await Memory.search(self, query)
 
