@@ -19,7 +19,8 @@ Differences from the other backends:
 - layout `rls`: the questions have no tenant condition either; a forced policy adds it, for a
   login role of this place. `@@` is not leakproof, so under a policy the server cannot use the
   GIN index: it reads the tenant's rows by the index on the tenant and tests their words.
-- a place is a schema, and in layout `rls` a role; both go when it is closed.
+- a place is a schema, and in layout `rls` a role; both go when it is closed. With `resume` they
+  stay until they were settled, and `put` writes to a logged table, which takes longer.
 - an attached table is read in sessions whose transactions are read-only.
 """
 
@@ -84,7 +85,7 @@ class Pgvector:
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
             "dense", "lexical", "hybrid", "filter", "partition", "index", "rls", "put", "attach",
-            "get", "delete", "move", "explain", "total", "record", "where", "exact",
+            "get", "delete", "move", "explain", "total", "record", "where", "exact", "resume",
         }
     )  # fmt: skip
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {

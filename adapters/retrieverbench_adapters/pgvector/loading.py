@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pgvector.psycopg import register_vector_async
@@ -11,7 +11,7 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Composed, Identifier
 
 from retrieverbench.adapter import Leg, Secret, Settings
-from retrieverbench.errors import Refused
+from retrieverbench.errors import Refused, Rejected
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench_adapters.pgvector import own_place
 from retrieverbench_adapters.pgvector.connections import (
@@ -36,6 +36,7 @@ from retrieverbench_adapters.pgvector.table import (
 )
 
 _HAS_EXTENSION = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
+_HAS_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
 _READ_MEMORY = "SELECT current_setting('maintenance_work_mem')"
 
 
@@ -54,19 +55,25 @@ class OwnPlace:
         self._schema = Identifier(self._name)
         # Row security does not bind the loading role: it keeps to one tenant by condition.
         self._written = replace(own_table(settings, options), boundary="query", barrier="")
-        self._made, self._made_role = False, False
+        self._made, self._made_role, self._settled = False, False, False
         dsn = make_dsn(settings, options.connect, settings.secrets)
         self._held = HeldConnections(dsn, self._prepare, settings.timeout)
 
     async def make(self) -> None:
-        """Connect and make the schema, which must not exist."""
+        """Connect and make the schema, or take the one of a load that was broken off.
+
+        Without `resume` the schema must not exist.
+        """
         await self._held.fill(1)
         settings = self._settings
-        statements = own_place.place_statements(self._schema, settings, self._options.place)
         async with self._held.take() as connection, connection.transaction():
-            await self._execute_all(connection, "open", statements)
-            if settings.layout == "rls":
-                await self._secure(connection)
+            if settings.resume and await self._is_there(connection):
+                await self._take_over(connection)
+            else:
+                statements = own_place.place_statements(self._schema, settings, self._options.place)
+                await self._execute_all(connection, "open", statements)
+                if settings.layout == "rls":
+                    await self._secure(connection)
         self._made = True
 
     def tables_of_one_tenant(self) -> list[str]:
@@ -94,12 +101,10 @@ class OwnPlace:
         settings = self._settings
         async with self._held.take() as connection:
             async with connection.transaction():
-                if own_place.has_partitions(settings):
-                    await self._make_tables(connection)
-                merge = own_place.merge_statements(self._schema, settings)
-                await self._execute_all(connection, "settle", merge)
+                await self._merge(connection, "settle")
             build = own_place.index_statements(self._schema, settings, self._options)
             await self._execute_all(connection, "settle", build)
+        self._settled = True
 
     async def delete(self, tenant: TenantId, uids: Sequence[str]) -> None:
         """Remove the tenant's own among these, whether settled or not."""
@@ -130,9 +135,9 @@ class OwnPlace:
         return str(rows[0][0])
 
     async def close(self) -> None:
-        """Drop what was made, and close the connection."""
+        """Drop what was made, and close the connection; leave what can be resumed."""
         try:
-            if self._made:
+            if self._made and (self._settled or not self._settings.resume):
                 role = role_name(self._settings.place) if self._made_role else ""
                 drop = own_place.drop_statements(self._schema, role)
                 left = f"schema {self._name!r}" + (f" and role {role!r}" if role else "")
@@ -143,26 +148,61 @@ class OwnPlace:
             self._made = False
             await self._held.close()
 
+    async def _is_there(self, connection: Connection) -> bool:
+        found = await self._sender.execute(connection, "open", _HAS_TABLES, [self._name])
+        tables = {name for (name,) in found}
+        if tables and not tables >= {"chunks", "incoming"}:
+            raise Rejected(
+                f"pgvector: open: schema {self._name!r} is no place of ours to resume; "
+                "drop it if nobody needs it"
+            )
+        return bool(tables)
+
+    async def _take_over(self, connection: Connection) -> None:
+        """What was put becomes readable by id; tables and role of the place become ours."""
+        if own_place.has_partitions(self._settings):
+            tenants = SQL("SELECT DISTINCT tenant FROM {}.chunks").format(self._schema)
+            for (tenant,) in await self._sender.execute(connection, "open", tenants):
+                self.tables[tenant] = own_table(self._settings, self._options, tenant)
+        await self._merge(connection, "open")
+        if self._settings.layout == "rls":
+            if "search_user" in self._settings.secrets:
+                self._take_given_role()
+            else:
+                await self._make_role(connection, own_place.reset_role)
+
+    async def _merge(self, connection: Connection, operation: str) -> None:
+        if own_place.has_partitions(self._settings):
+            await self._make_tables(connection, operation)
+        merge = own_place.merge_statements(self._schema, self._settings)
+        await self._execute_all(connection, operation, merge)
+
     async def _secure(self, connection: Connection) -> None:
         """Row security for the role that the user named, or for one that is made here."""
-        given = self._settings.secrets
-        if "search_user" in given:
-            role = Identifier(given["search_user"].reveal())
-            self.role = {"user": given["search_user"], "password": given["search_password"]}
+        if "search_user" in self._settings.secrets:
+            role = self._take_given_role()
         else:
-            role = await self._make_role(connection)
+            role = await self._make_role(connection, own_place.create_role)
         setting = self._options.search.tenant_setting
         statements = own_place.security_statements(self._schema, role, setting)
         await self._execute_all(connection, "open", statements)
 
-    async def _make_role(self, connection: Connection) -> Identifier:
+    def _take_given_role(self) -> Identifier:
+        given = self._settings.secrets
+        self.role = {"user": given["search_user"], "password": given["search_password"]}
+        return Identifier(given["search_user"].reveal())
+
+    async def _make_role(
+        self, connection: Connection, statement: Callable[[Identifier, str], Composed]
+    ) -> Identifier:
+        """A password for the role of this place, which `statement` makes or changes."""
         name, password = role_name(self._settings.place), secrets.token_urlsafe(24)
         # The password itself never reaches the server, where its log could keep it.
         verifier = connection.pgconn.encrypt_password(
             password.encode(), name.encode(), b"scram-sha-256"
         ).decode()
-        create = own_place.create_role(Identifier(name), verifier)
-        shown = own_place.create_role(Identifier(name), "***").as_string()
+        create = statement(Identifier(name), verifier)
+        shown = statement(Identifier(name), "***").as_string()
         try:
             await self._sender.execute(connection, "open", create, shown=shown)
         except InsufficientPrivilege as error:
@@ -174,10 +214,10 @@ class OwnPlace:
         self._made_role = True
         return Identifier(name)
 
-    async def _make_tables(self, connection: Connection) -> None:
+    async def _make_tables(self, connection: Connection, operation: str) -> None:
         tenants = SQL("SELECT DISTINCT tenant FROM {}.incoming").format(self._schema)
-        for (tenant,) in await self._sender.execute(connection, "settle", tenants):
-            await self._make_table(connection, "settle", tenant)
+        for (tenant,) in await self._sender.execute(connection, operation, tenants):
+            await self._make_table(connection, operation, tenant)
 
     async def _make_table(self, connection: Connection, operation: str, tenant: str) -> None:
         create = own_place.partition_statement(self._schema, tenant)

@@ -30,7 +30,10 @@ def has_partitions(settings: Settings) -> bool:
 
 
 def place_statements(schema: Identifier, settings: Settings, place: Place) -> list[Composed]:
-    """The schema, the searched table `chunks`, and `incoming`, into which `put` copies."""
+    """The schema, the searched table `chunks`, and `incoming`, into which `put` copies.
+
+    What a crash empties is no place to resume from, so there `incoming` is logged.
+    """
     checked = SQL("CHECK (vector_norm(vector) > 0)" if place.metric == "cosine" else "")
     known: dict[str, Composable] = {
         "schema": schema,
@@ -40,6 +43,7 @@ def place_statements(schema: Identifier, settings: Settings, place: Place) -> li
         else SQL(""),
         "key": _key(settings),
         "partition": SQL("PARTITION BY LIST (tenant)" if has_partitions(settings) else ""),
+        "unlogged": SQL("" if settings.resume else "UNLOGGED"),
     }
     return [
         statement.format(**known)
@@ -54,7 +58,7 @@ def place_statements(schema: Identifier, settings: Settings, place: Place) -> li
                 "PRIMARY KEY ({key})) {partition}"
             ),
             SQL(
-                "CREATE UNLOGGED TABLE {schema}.incoming (LIKE {schema}.chunks, "
+                "CREATE {unlogged} TABLE {schema}.incoming (LIKE {schema}.chunks, "
                 "seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1000))"
             ),
             SQL("ALTER TABLE {schema}.incoming DROP COLUMN body"),
@@ -68,6 +72,11 @@ def create_role(role: Identifier, verifier: str) -> Composed:
         "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION "
         "PASSWORD {}"
     ).format(role, Quoted(verifier))
+
+
+def reset_role(role: Identifier, verifier: str) -> Composed:
+    """Another password for the role of a place that is there already."""
+    return SQL("ALTER ROLE {} PASSWORD {}").format(role, Quoted(verifier))
 
 
 def security_statements(schema: Identifier, role: Identifier, setting: str) -> list[Composed]:

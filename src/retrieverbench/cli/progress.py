@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -61,19 +62,27 @@ class Lines:
         """Write the step's name; report again only if it takes long."""
         whole = f"{total} {unit}".rstrip()
         tell(f"{what} ({whole})")
-        last = perf_counter()
+        start = last = perf_counter()
 
         def advance(done: int) -> None:
             nonlocal last
             if done < total and perf_counter() - last > PLAIN_SECONDS:
                 last = perf_counter()
-                tell(f"{what}: {done} of {whole}")
+                tell(f"{what}: {done} of {whole}{_time_left(done, total, last - start)}")
 
         return advance
 
     def note(self, text: str) -> None:
         """Write the line."""
         tell(text)
+
+
+def _time_left(done: int, total: int, spent: float) -> str:
+    """At the rate so far, e.g. `, 41,000 a second, 0:01:20 left`."""
+    if not done:
+        return ""
+    left = timedelta(seconds=round(spent / done * (total - done)))
+    return f", {done / spent:,.0f} a second, {left} left"
 
 
 class Bars:

@@ -200,6 +200,7 @@ async def _opened(
     settings = replace(
         settings,
         place=other_place(state),
+        resume=False,
         recorder=log,
         concurrency=variant.concurrency or settings.concurrency,
         options={

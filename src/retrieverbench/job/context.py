@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from retrieverbench.adapter import Settings
@@ -23,7 +25,8 @@ from retrieverbench.storage import stored
 class Job:
     """What every step of one job needs.
 
-    `embedded` is filled in once there are vectors, `noise` by the timed pass.
+    `embedder` is the identity of the model and `embedded` what it made, once there is one;
+    `noise` comes from the timed pass.
     """
 
     prepared: Prepared
@@ -34,6 +37,7 @@ class Job:
     ledger: Ledger
     embedded: Embedded
     dimension: int = 0
+    embedder: Mapping[str, str] = field(default_factory=dict)
     noise: Noise | None = None
 
     @property
@@ -71,7 +75,7 @@ def settings_for(job: Job, state: EntryState, connection: Connection) -> Setting
     attach = state.entry.attach
     return Settings(
         endpoint=connection.endpoint,
-        place="" if attach else place_name(job.run_id, state.entry),
+        place="" if attach else place_name(_prefix(job, state), state.entry),
         attached=attach.attached if attach else None,
         modes=frozenset(state.modes),
         layout=state.entry.layout,
@@ -80,4 +84,27 @@ def settings_for(job: Job, state: EntryState, connection: Connection) -> Setting
         timeout=suite.timeout,
         options=state.entry.options,
         secrets=connection.secrets,
+        resume=state.entry.load.resume,
     )
+
+
+def _prefix(job: Job, state: EntryState) -> str:
+    """What names a place: the run, or where loads are resumed all that its contents depend on."""
+    if not state.entry.load.resume:
+        return job.run_id
+    suite, vectors = job.prepared.suite, ""
+    if suite.vectors:
+        with suite.resolve(suite.vectors).open("rb") as file:
+            vectors = hashlib.file_digest(file, "sha256").hexdigest()
+    known = [
+        suite.name,
+        job.prepared.corpus.sha256,
+        vectors,
+        sorted(job.embedder.items()),
+        job.dimension,
+        sorted(state.modes),
+        state.entry.adapter,
+        state.entry.place,
+    ]
+    text = json.dumps(known, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -96,7 +96,9 @@ async def _control(job: Job, state: EntryState, place: Place) -> None:
     cases = control_cases(job.prepared.cases, suite.seed)
     owner = control_tenant(job.prepared.chunks_per_tenant)
     chunks = control_chunks(job.chunks, cases, suite.seed, owner)
-    settings = replace(settings_for(job, state, place.connection), place=other_place(state))
+    settings = replace(
+        settings_for(job, state, place.connection), place=other_place(state), resume=False
+    )
     advance = job.progress.begin(f"{state.entry.name}: control arm", len(chunks), "chunks")
     opened = open_place(state.entry, place.loaded, place.connection, settings, chunks, advance)
     async with opened as control:

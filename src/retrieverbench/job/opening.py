@@ -65,6 +65,7 @@ async def open_model(job: Job, states: list[EntryState]) -> Embedding | None:
                 state.failure = state.failure or error
         return None
     job.dimension = embedding.embedder.dimension
+    job.embedder = embedding.embedder.identity
     return embedding
 
 
@@ -118,6 +119,9 @@ async def load_target(job: Job, state: EntryState) -> None:
     except BackendError as error:
         _fail(job, state, error)
         return
+    finally:
+        if state.place is None and state.opened.settings.resume:
+            job.progress.note(f"{state.entry.name}: what was loaded stays; run it again to go on")
     if state.place.note:
         state.notes.append(state.place.note)
 

@@ -17,6 +17,22 @@ def test_plain_lines_name_each_step_once(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err == "loading (3)\na note\n"
 
 
+def test_a_long_step_tells_its_rate_and_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 5.0, 20.0, 20.0])
+    monkeypatch.setattr("retrieverbench.cli.progress.perf_counter", lambda: next(clock))
+    with show_progress(plain=True) as progress:
+        advance = progress.begin("loading", 1_000_000, "chunks")
+        advance(100)
+        advance(200_000)
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        "loading (1000000 chunks)",
+        "loading: 200000 of 1000000 chunks, 10,000 a second, 0:01:20 left",
+    ]
+
+
 def test_bars_take_foreign_text_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     with show_progress(plain=False) as progress:
         advance = progress.begin("[red]loading[/red]", 2)

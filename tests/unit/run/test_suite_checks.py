@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from retrieverbench.errors import InputError
 from retrieverbench.run import LoadedAdapter, capability_faults, load_suite
 
 HEAD = 'golden = "g.jsonl"\ncorpus = "c.jsonl"\n[[targets]]\nadapter = "fake"\n'
@@ -35,6 +36,16 @@ HEAD = 'golden = "g.jsonl"\ncorpus = "c.jsonl"\n[[targets]]\nadapter = "fake"\n'
             ['5: targets.0.layout: {fake} \'rls\'; write layout = "filter" or layout = "index"'],
         ),
         (
+            {"lexical", "filter", "put"},
+            'modes = ["lexical"]\nload = { resume = true }',
+            [
+                (
+                    "6: targets.0.load.resume: {fake} 'resume'; "
+                    "remove it; `patience` waits for a backend within one run"
+                )
+            ],
+        ),
+        (
             {"put"},
             'modes = ["lexical"]',
             [
@@ -53,3 +64,13 @@ def test_what_the_adapter_cannot_do(
     found = capability_faults(load_suite(path), 0, LoadedAdapter("fake", cls, "d", "1"))
     does_not = "adapter 'fake' does not support"
     assert found == [f"{path}:{fault.format(fake=does_not)}" for fault in faults]
+
+
+def test_an_engine_of_the_run_cannot_be_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    text = 'adapter = "pgvector"\nengine = "embedded"\nload = { resume = true }\n'
+    path.write_text(f'golden = "g"\ncorpus = "c"\n[[targets]]\n{text}', encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"s.toml:6: targets.0.load.resume: an engine started here"
+    ):
+        load_suite(path)
