@@ -68,6 +68,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         trials=0,
         sent=0,
         findings=[],
+        labels=[],
         failures=[],
         controls=[],
         uncontrolled=[],

@@ -10,7 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from retrieverbench.model import CaseResult, Chunk, LeakFinding, TenantId, make_uid
+from retrieverbench.model import (
+    CaseResult,
+    Chunk,
+    Hit,
+    LeakFinding,
+    TenantId,
+    WrongLabel,
+    make_uid,
+)
 from retrieverbench.storage import ChunkStore
 
 Ledger = Mapping[str, TenantId]
@@ -68,6 +76,13 @@ def foreign_hits(
         for rank, uid in enumerate(uids, start=1)
         if ledger.get(uid) != tenant
     ]
+
+
+def wrong_labels(hits: Iterable[Hit], uids: Sequence[str], ledger: Ledger) -> Iterator[WrongLabel]:
+    """Hits that bear a label of another tenant than their owner; `uids` are theirs."""
+    for hit, uid in zip(hits, uids, strict=True):
+        if hit.tenant is not None and uid in ledger and hit.tenant != ledger[uid].value:
+            yield WrongLabel(uid, hit.tenant, ledger[uid].value)
 
 
 def hint_of(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:

@@ -15,6 +15,7 @@ from retrieverbench.model import (
     Outcome,
     ProbeResult,
     Severity,
+    WrongLabel,
 )
 
 ARMS: tuple[Arm, ...] = ("guarded", "below the guard")
@@ -73,6 +74,16 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         facts=dict(scene.facts),
         risks=tuple(scene.risks),
         seconds=seconds,
+        labels=_labels(scene),
+    )
+
+
+def _labels(scene: Scene) -> tuple[WrongLabel, ...]:
+    """Each once, without tokens: a backend may have written anything there."""
+    clean = scene.draw.without_tokens
+    return tuple(
+        replace(each, uid=clean(each.uid), label=clean(each.label))
+        for each in dict.fromkeys(scene.labels)
     )
 
 
@@ -94,7 +105,11 @@ def _outcome(scene: Scene) -> Outcome:
 def _reason(scene: Scene) -> str:
     if scene.findings:
         first = scene.findings[0]
-        owner = f"belongs to {first.owner!r}" if first.owner else "is in no ledger"
+        owner = (
+            f"belongs to {first.owner!r}"
+            if first.owner
+            else "is not a chunk that the audit wrote or knows"
+        )
         more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
         return f"{first.tenant!r} was shown {first.uid!r}, which {owner}{more}"
     if scene.failures:

@@ -18,7 +18,7 @@ from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, Code, InputError, Refused, TenantError
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw
-from retrieverbench.leaks.ledger import foreign_hits
+from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.scan import plain_words, strings_in
@@ -37,6 +37,7 @@ from retrieverbench.model import (
     Severity,
     TenantId,
     Value,
+    WrongLabel,
     parse_tenant,
 )
 from retrieverbench.run import Abandoned, BadAnswer, Step, check_response, search_once, uid_of
@@ -118,6 +119,7 @@ class Scene:
     moving: set[str] = field(default_factory=set)
     declared: Mapping[str, Declared] = field(default_factory=dict)
     keys: Mapping[str, str] | None = None
+    labels: list[WrongLabel] = field(default_factory=list)
     description: Description | None = None
     fidelity: Fidelity | None = None
 
@@ -280,9 +282,12 @@ class Scene:
         requests, responses = self._taken()
         self._give_up(error)
         told = [answer, str(error) if error else "", responses]
+        shown = [self.uid(hit.uid) for hit in hits]
+        wrong = wrong_labels(hits, shown, self._ledger())
+        self.labels += [each for each in wrong if each.uid not in self.moving]
         self.judge(query.tenant, [self.uid(key) for key in uids], told, asked=query.text)
         return Seen(
-            uids=tuple(self.uid(hit.uid) for hit in hits),
+            uids=tuple(shown),
             scores=tuple(hit.score for hit in hits),
             total=getattr(answer, "total", None),
             error=error,

@@ -18,6 +18,7 @@ from retrieverbench.model.audit import (
     ProbeResult,
     Risk,
     Severity,
+    WrongLabel,
 )
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
@@ -115,6 +116,7 @@ __all__ = [
     "Value",
     "Verdict",
     "Word",
+    "WrongLabel",
     "make_uid",
     "parse_tenant",
 ]

@@ -32,6 +32,18 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongLabel:
+    """A hit whose own tenant label is not that of its owner by our record.
+
+    Told, and never a judgement: a label may be made of the request, or never have been moved.
+    """
+
+    uid: str
+    label: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeResult:
     """One probe of one target in one mode and arm.
 
@@ -42,6 +54,7 @@ class ProbeResult:
     `facts` are what was measured, such as the crowd size at which answers become short.
     `risks` are the declared properties that excuse what was seen, of severity medium or low,
     or set the threshold of a high one; what they excuse is no failure. None excuses a finding.
+    `labels` are the hits whose tenant label disagrees with our record, each once.
     """
 
     probe: str
@@ -60,6 +73,7 @@ class ProbeResult:
     facts: Mapping[str, int | float | str] = field(default_factory=dict)
     risks: tuple[Risk, ...] = ()
     seconds: float = 0.0
+    labels: tuple[WrongLabel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
     """Empty tables where nothing was audited."""
     yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,), keys=("target", "arm"))
     yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)), keys=_PROBE)
+    yield Table(
+        "Labels that disagree", _LABELS, tuple(_labels(artifact)), (_LABEL_NOTE,), keys=_LABELS[:3]
+    )
     yield Table("Accepted risks", _RISKS, tuple(_risks(artifact)), keys=("target", "property"))
     yield Table("Stale declarations", _RISKS, tuple(_stale(artifact)), keys=("target", "property"))
     yield from fact_tables(artifact)
@@ -35,6 +38,16 @@ _SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
 _DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen")
 _PROBE = ("target", "arm", "probe")
 _RISKS = ("target", "property", "declared", "probe", "what was seen")
+_LABELS = ("target", "arm", "probe", "hits", "first: chunk", "its label", "its owner")
+_LABEL_NOTE = (
+    "The tenant that the backend itself names on a hit is not the owner by our record. This judges "
+    "nothing: a label can be copied from the request. Where nothing else failed, it is stale."
+)
+_ONE_WAY = "asked once: it looks at the place and not at answers to a tenant"
+_VALID = (
+    "not asked in arm {arm!r}: it asks as valid names only, which the guard hands on unchanged, "
+    "so that both arms would ask the same"
+)
 _NOTE = (
     "Every answer is judged by our own record of owners and searched for other tenants' tokens. "
     "A probe passes only if its positive control found what it should. 'guarded' is what an "
@@ -109,11 +122,34 @@ def _declared(artifact: Artifact) -> Iterator[tuple[TargetResult, ProbeResult, R
                 yield result, probe, risk
 
 
+def _labels(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    for result in artifact.targets:
+        for probe in result.probes:
+            if probe.labels:
+                first = probe.labels[0]
+                place = (result.target.label, probe.arm, f"{probe.probe} {probe.title}")
+                yield *place, str(len(probe.labels)), first.uid, first.label, first.owner
+
+
+def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
+    """What was asked in one of the arms that others were asked in, and why."""
+    arms = {probe.arm for probe in result.probes}
+    asked = {(probe.probe, probe.arm) for probe in result.probes}
+    for probe in result.probes:
+        if probe.outcome in {"not applicable", "not probed"}:
+            continue
+        for arm in sorted(arms):
+            if (probe.probe, arm) not in asked:
+                yield probe, _ONE_WAY if probe.mode is None else _VALID.format(arm=arm)
+
+
 def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
     groups: dict[tuple[str, str], list[ProbeResult]] = {}
     for result in artifact.targets:
         for probe in result.probes:
             if probe.outcome in {"not applicable", "not probed"}:
                 groups.setdefault((probe.reason, result.target.name), []).append(probe)
+        for probe, reason in _in_one_arm(result):
+            groups.setdefault((reason, result.target.name), []).append(probe)
     for (reason, name), probes in groups.items():
         yield reason, ", ".join(sorted({probe.probe for probe in probes})), name

@@ -1,62 +1,34 @@
-"""Accepted risks, stale declarations and what probes measured, as tables."""
+"""The tables of an audit: what was asked in one arm alone, and labels that disagree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from retrieverbench.model import Artifact, ProbeResult, Risk, TargetResult
+from report_support import probe
+from retrieverbench.model import Artifact, WrongLabel
 from retrieverbench.report.probes import probe_tables
-from retrieverbench.report.table import Table
 
-MakeResult = Callable[..., TargetResult]
-MakeArtifact = Callable[..., Artifact]
+Make = Callable[..., Artifact]
 
 
-def probe(id_: str, **fields: Any) -> ProbeResult:
-    return ProbeResult(
-        id_, "title", "fake", "lexical", "guarded", "pass", "starvation", "high", **fields
-    )
+def rows(audit: Artifact, title: str) -> list[Sequence[str]]:
+    return [row for table in probe_tables(audit) if table.title == title for row in table.rows]
 
 
-def tables(artifact: Artifact) -> dict[str, Table]:
-    return {table.title: table for table in probe_tables(artifact)}
-
-
-def test_risk_is_shown_with_its_place_and_its_effect(
-    make_result: MakeResult, make_artifact: MakeArtifact
-) -> None:
-    found = Risk("shared_idf", "suite.toml:9", "3 answers in another order")
-    unseen = Risk("shared_idf", "suite.toml:9", "no trace", found=False)
-    stale = Risk("post_filter", "suite.toml:10", "complete beside 6060 chunks", found=False)
-    probes = (
-        probe("P36", risks=(found,)),
-        probe("P38", risks=(unseen,)),
-        probe("P08", risks=(stale,)),
-    )
-    shown = tables(make_artifact(make_result(probes=probes)))
-    assert [row[1:] for row in shown["Accepted risks"].rows] == [
-        ("shared_idf", "suite.toml:9", "P36 (guarded)", "3 answers in another order")
+def test_a_probe_of_one_arm_is_told_as_not_asked_in_the_other(make_audit: Make) -> None:
+    both = (probe("P01"), probe("P01", arm="below the guard"))
+    one = (probe("P14", arm="below the guard"), probe("P43", mode=None))
+    found = rows(make_audit((*both, *one)), "Not probed")
+    assert [(row[1], "guarded" in row[0], "the place" in row[0]) for row in found] == [
+        ("P14", True, False),
+        ("P43", False, True),
     ]
-    assert [row[1:] for row in shown["Stale declarations"].rows] == [
-        ("post_filter", "suite.toml:10", "P08 (guarded)", "complete beside 6060 chunks")
-    ]
+    assert rows(make_audit(both[:1]), "Not probed") == [], "no other arm was asked at all"
 
 
-def test_crowds_orders_and_modes_are_shown_by_target(
-    make_result: MakeResult, make_artifact: MakeArtifact
-) -> None:
-    probes = (
-        probe("P08", facts={"crowd 10": 1.0, "crowd 250": 0.4, "breaks at": 250}),
-        probe("P09", facts={"own first": 0.0, "own last": 1.0}),
-        probe("P10", facts={"mode of the target": 1.0, "mode off": 0.05, "mode x": "refused"}),
-    )
-    shown = tables(make_artifact(make_result(probes=probes)))
-    label = "fake/lexical/filter"
-    crowds = shown["Crowds of foreign chunks"]
-    assert crowds.columns == ("target", "arm", "10", "250", "breaks at")
-    assert crowds.rows == ((label, "guarded", "1", "0.4", "250"),)
-    assert shown["A tenant of 0.1 %"].rows == ((label, "guarded", "0", "1"),)
-    assert [row[1:] for row in shown["Filter modes"].rows] == [
-        ("of the target", "1"), ("off", "0.05"), ("x", "refused"),
-    ]  # fmt: skip
+def test_labels_that_disagree_are_counted_with_the_first(make_audit: Make) -> None:
+    wrong = (WrongLabel("acme/1", "globex", "acme"), WrongLabel("acme/2", "globex", "acme"))
+    audit = make_audit((replace(probe("P01"), labels=wrong), probe("P02")))
+    ((*_place, hits, uid, label, owner),) = rows(audit, "Labels that disagree")
+    assert (hits, uid, label, owner) == ("2", "acme/1", "globex", "acme")

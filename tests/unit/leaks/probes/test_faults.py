@@ -15,7 +15,7 @@ from probe_support import Toy, audit, memory
 from retrieverbench.adapter import Description
 from retrieverbench.errors import Rejected
 from retrieverbench.leaks import CATALOG
-from retrieverbench.model import Chunk, Hit, Layout, Query, TenantId
+from retrieverbench.model import Chunk, Hit, Layout, Query, Response, TenantId
 
 pytestmark = pytest.mark.anyio
 NOT_OF_CROWDS = [probe.id for probe in CATALOG if probe.leak_class != "starvation"]
@@ -47,6 +47,23 @@ async def test_one_that_finds_nothing_passes_no_probe() -> None:
 class Folded(Toy):
     def is_own(self, tenant: TenantId, owner: TenantId) -> bool:
         return tenant.value.casefold() == owner.value.casefold()
+
+
+async def test_a_label_that_disagrees_is_told_and_judges_nothing() -> None:
+    class Stale(Toy):
+        """Every hit says that it is another's."""
+
+        async def search(self, query: Query) -> Response:
+            found = await super().search(query)
+            return replace(found, hits=[replace(hit, tenant="someone") for hit in found.hits])
+
+    for result in await audit(Stale, "P01"):
+        assert result.outcome == "pass"
+        uids = [label.uid for label in result.labels]
+        assert len(set(uids)) == len(uids) > 0
+        assert {label.label for label in result.labels} == {"someone"}
+        assert all(label.uid.startswith(f"{label.owner}/") for label in result.labels)
+    assert not any(result.labels for result in await audit(Toy, "P01"))
 
 
 @pytest.mark.parametrize("layout", ["filter", "index"])

@@ -90,7 +90,7 @@ async def test_move_without_effect_is_a_leak() -> None:
 async def test_delete_without_effect_is_a_leak() -> None:
     result = await audit_one("P29", adapter=DeletesNothing)
     assert (result.outcome, result.severity) == ("fail", "critical")
-    assert "is in no ledger" in result.reason
+    assert "is not a chunk that the audit wrote or knows" in result.reason
 
 
 async def test_deleted_chunk_that_is_read_by_id_is_found() -> None:
