@@ -33,7 +33,7 @@ class Probe:
     applicable; `writes` whether it changes what the place holds, so that it gets a place of
     its own. `asks_only` is for probes that need nothing but questions and a ledger: they alone
     are asked of a place that is only read.
-    `help` says what a failure means and what to do.
+    `help` says what a failure means and what to do; `limit` what it cannot see.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Probe:
     needs: frozenset[str] = frozenset()
     writes: bool = False
     asks_only: bool = False
+    limit: str = ""
 
 
 def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
@@ -75,6 +76,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         risks=tuple(scene.risks),
         seconds=seconds,
         labels=_labels(scene),
+        limit=probe.limit,
     )
 
 

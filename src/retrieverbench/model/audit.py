@@ -54,7 +54,8 @@ class ProbeResult:
     `facts` are what was measured, such as the crowd size at which answers become short.
     `risks` are the declared properties that excuse what was seen, of severity medium or low,
     or set the threshold of a high one; what they excuse is no failure. None excuses a finding.
-    `labels` are the hits whose tenant label disagrees with our record, each once.
+    `labels` are the hits whose tenant label disagrees with our record, each once. `limit` is
+    what the probe does not look at though its title may promise it, "" if nothing.
     """
 
     probe: str
@@ -74,6 +75,7 @@ class ProbeResult:
     risks: tuple[Risk, ...] = ()
     seconds: float = 0.0
     labels: tuple[WrongLabel, ...] = ()
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,13 @@ def _labels(artifact: Artifact) -> Iterator[tuple[str, ...]]:
                 yield *place, str(len(probe.labels)), first.uid, first.label, first.owner
 
 
+def _limits(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
+    """What a probe that was asked cannot see."""
+    for probe in result.probes:
+        if probe.limit and probe.outcome not in {"not applicable", "not probed"}:
+            yield probe, probe.limit
+
+
 def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
     """What was asked in one of the arms that others were asked in, and why."""
     arms = {probe.arm for probe in result.probes}
@@ -149,7 +156,7 @@ def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
         for probe in result.probes:
             if probe.outcome in {"not applicable", "not probed"}:
                 groups.setdefault((probe.reason, result.target.name), []).append(probe)
-        for probe, reason in _in_one_arm(result):
+        for probe, reason in (*_in_one_arm(result), *_limits(result)):
             groups.setdefault((reason, result.target.name), []).append(probe)
     for (reason, name), probes in groups.items():
         yield reason, ", ".join(sorted({probe.probe for probe in probes})), name

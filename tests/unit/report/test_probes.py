@@ -27,6 +27,11 @@ def test_a_probe_of_one_arm_is_told_as_not_asked_in_the_other(make_audit: Make) 
     assert rows(make_audit(both[:1]), "Not probed") == [], "no other arm was asked at all"
 
 
+def test_what_a_probe_cannot_see_is_told(make_audit: Make) -> None:
+    audit = make_audit((probe("P24", limit="what others wrote"), probe("P40")))
+    assert rows(audit, "Not probed") == [("what others wrote", "P24", "fake")]
+
+
 def test_labels_that_disagree_are_counted_with_the_first(make_audit: Make) -> None:
     wrong = (WrongLabel("acme/1", "globex", "acme"), WrongLabel("acme/2", "globex", "acme"))
     audit = make_audit((replace(probe("P01"), labels=wrong), probe("P02")))

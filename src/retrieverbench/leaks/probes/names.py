@@ -201,5 +201,7 @@ PROBES = (
         counted_apart,
         modes=(),
         arms=BELOW,
+        limit="the definition of the tenant field itself: names are loaded, counted and asked for "
+        'instead; what the backend says of the field stands under "Backends"',
     ),
 )

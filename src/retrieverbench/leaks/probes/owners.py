@@ -106,6 +106,8 @@ PROBES = (
         orphans,
         arms=BELOW,
         writes=True,
+        limit="chunks without an owner that something else wrote: the audit writes "
+        "through the adapter's put; that no leg's condition is true for such chunks is P04",
     ),
     Probe(
         "P25",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
+
 import anyio
 
 from retrieverbench.leaks.hostile import MISSING
+from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene, Seen
@@ -45,8 +48,18 @@ async def interleaved(scene: Scene) -> None:
         raise stopped[0]
 
 
+def _one_connection(scene: Scene) -> AbstractAsyncContextManager[Scene]:
+    """The same chunks in a place with one connection, which every question must share."""
+    return scene.loaded("one connection", lambda: scene.world, Variant(concurrency=1))
+
+
 async def sticky(scene: Scene) -> None:
-    """Questions without a tenant between those of two tenants."""
+    """Questions without a tenant between those of two tenants, on one connection."""
+    async with _one_connection(scene) as place:
+        await _sticky(place)
+
+
+async def _sticky(scene: Scene) -> None:
     first, second = scene.world.tenants[:2]
     expected = {tenant: await _whole(scene, tenant) for tenant in (first, second)}
     chunk = scene.world.chunks[first][0]
@@ -60,7 +73,12 @@ async def sticky(scene: Scene) -> None:
 
 
 async def cancelled(scene: Scene) -> None:
-    """A call of one tenant is cancelled at some moment; then another tenant asks."""
+    """A call is cancelled at some moment; then another tenant asks on the same connection."""
+    async with _one_connection(scene) as place:
+        await _cancelled(place)
+
+
+async def _cancelled(scene: Scene) -> None:
     first, second = scene.world.tenants[:2]
     expected = await _whole(scene, second)
     scene.control(bool(expected.uids), f"{second.value!r} finds chunks")

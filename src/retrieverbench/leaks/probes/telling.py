@@ -8,12 +8,15 @@ from functools import partial
 
 from retrieverbench.adapter import ReadsById
 from retrieverbench.errors import AdapterError, BackendError, TenantError
+from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Hit, TenantId, make_uid
 from retrieverbench.run import Abandoned
 
 TOTAL = frozenset({"total"})
+MALFORMED = 4
+"""Keys in the syntax of a query language; probe P15 asks for all of them."""
 _INSIDES = re.compile(
     r"\b(?:select\s.+\sfrom|insert\s+into|update\s+\w+\s+set)\b|traceback \(most recent",
     re.IGNORECASE | re.DOTALL,
@@ -102,17 +105,36 @@ async def errors(scene: Scene) -> None:
             "a value that only others' chunks have is answered otherwise than one that none has",
             accept="distinguishable_absence",
         )
+        await _tenants_alike(scene, asker, other)
+        for key in spelled(KEYS[:MALFORMED], scene.draw):
+            seen = await scene.ask(asker.value, chunk.text, chunk.vector, where={key: "x"})
+            _expect_nothing_told(scene, asker, _text(seen.error))
     if scene.mode != "lexical" and chunk.vector is not None:
         seen = await scene.ask(asker.value, chunk.text, chunk.vector[:-1])
-        text = _text(seen.error)
-        scene.expect(
-            _INSIDES.search(text) is None, f"an error shows a statement or trace: {text:.200}"
-        )
-        # A name of the corpus may be an ordinary word of an error.
-        foreign_names = {t.value for t in scene.world.tenants} - {asker.value, *scene.draw.known}
-        named = sorted(name for name in foreign_names if name in text)
-        scene.expect(not named, f"an error of {asker.value!r} names {', '.join(named)}")
+        _expect_nothing_told(scene, asker, _text(seen.error))
         scene.facts["error"] = "none" if seen.error is None else type(seen.error).__name__
+
+
+async def _tenants_alike(scene: Scene, asker: TenantId, other: TenantId) -> None:
+    """A condition on a foreign tenant is answered as one on a tenant that does not exist."""
+    chunk = scene.world.chunks[asker][0]
+    told = []
+    for name in (other.value, scene.draw.words("nobody")[0]):
+        seen = await scene.ask(asker.value, chunk.text, chunk.vector, where={"tenant": name})
+        told.append((seen.uids, seen.total, _text(seen.error).replace(name, "")))
+    scene.expect(
+        told[0] == told[1],
+        "a condition on a foreign tenant is answered otherwise than one on a tenant of no name",
+    )
+
+
+def _expect_nothing_told(scene: Scene, asker: TenantId, text: str) -> None:
+    """An error's text, "" for none: no statement, no trace, no tenant that none could know."""
+    scene.expect(_INSIDES.search(text) is None, f"an error shows a statement or trace: {text:.200}")
+    # A name of the corpus may be an ordinary word of an error.
+    foreign = {tenant.value for tenant in scene.world.tenants} - {asker.value, *scene.draw.known}
+    named = sorted(name for name in foreign if name in text)
+    scene.expect(not named, f"an error of {asker.value!r} names {', '.join(named)}")
 
 
 def _text(error: BackendError | None) -> str:
@@ -151,5 +173,6 @@ PROBES = (
         "answer foreign and absent alike, and keep statements out of messages.",
         errors,
         arms=BELOW,
+        limit="addresses in an error: adapters name the one that they were given",
     ),
 )
