@@ -24,6 +24,9 @@ OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "inconclusive", "not applicable
 def probe_tables(artifact: Artifact) -> Iterator[Table]:
     """Empty tables where nothing was audited."""
     yield Table("Leak audit", _SUMMARY, tuple(_summary(artifact)), (_NOTE,), keys=("target", "arm"))
+    yield Table(
+        "What was asked", _ASKED, tuple(_asked(artifact)), (_seed_note(artifact),), keys=_ASKED[:1]
+    )
     yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)), keys=_PROBE)
     yield Table(
         "Labels that disagree", _LABELS, tuple(_labels(artifact)), (_LABEL_NOTE,), keys=_LABELS[:3]
@@ -35,6 +38,7 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
 
 
 _SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
+_ASKED = ("probe", "class", "severity", "asked", "passed")
 _DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen")
 _PROBE = ("target", "arm", "probe")
 _RISKS = ("target", "property", "declared", "probe", "what was seen")
@@ -122,6 +126,31 @@ def _declared(artifact: Artifact) -> Iterator[tuple[TargetResult, ProbeResult, R
                 yield result, probe, risk
 
 
+def _asked(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    """One row per probe, over all targets, modes and arms."""
+    groups: dict[str, list[ProbeResult]] = {}
+    for result in artifact.targets:
+        for probe in result.probes:
+            if probe.outcome not in {"not applicable", "not probed"}:
+                groups.setdefault(probe.probe, []).append(probe)
+    for number, probes in sorted(groups.items()):
+        gravest = min(probes, key=lambda probe: SEVERITIES.index(probe.severity))
+        passed = sum(probe.outcome == "pass" for probe in probes)
+        place = (f"{number} {gravest.title}", gravest.leak_class, gravest.severity)
+        yield *place, str(len(probes)), str(passed)
+
+
+def _seed_note(artifact: Artifact) -> str:
+    counted = "Asked and passed count each target, mode and arm once."
+    if "audit" not in artifact.seeds:
+        return counted
+    seed = artifact.seeds["audit"]
+    return (
+        f"{counted} Tenants, ids, texts and vectors were drawn for this run; --seed {seed} draws "
+        "the same again, but for the canaries' secret tokens."
+    )
+
+
 def _labels(artifact: Artifact) -> Iterator[tuple[str, ...]]:
     for result in artifact.targets:
         for probe in result.probes:
@@ -158,5 +187,9 @@ def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
                 groups.setdefault((probe.reason, result.target.name), []).append(probe)
         for probe, reason in (*_in_one_arm(result), *_limits(result)):
             groups.setdefault((reason, result.target.name), []).append(probe)
+    alike: dict[tuple[str, str], list[str]] = {}
     for (reason, name), probes in groups.items():
-        yield reason, ", ".join(sorted({probe.probe for probe in probes})), name
+        numbers = ", ".join(sorted({probe.probe for probe in probes}))
+        alike.setdefault((reason, numbers), []).append(name)
+    for (reason, numbers), names in alike.items():
+        yield reason, numbers, ", ".join(names)

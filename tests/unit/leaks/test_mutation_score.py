@@ -26,7 +26,7 @@ QUICK = [p for p in CATALOG if p.leak_class != "starvation" and p.id not in SLOW
 NOT_APPLICABLE = {
     "P43": "layout 'filter' asks no rule of the server",
     "P45": "there are no stages after the search",
-    "P46": "times of a retriever say nothing of a server",
+    "P46": "no server answers (fidelity unknown): times say nothing of one",
 }
 OTHER_SEEDS = (1, 2**40)
 Caught = Mapping[str, tuple[str, ...]]

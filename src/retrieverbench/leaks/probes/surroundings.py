@@ -32,7 +32,9 @@ async def later_stages(scene: Scene) -> None:
 async def answer_times(scene: Scene) -> None:
     """A word of a foreign chunk and a word of none, in turn; what differs is told, not judged."""
     if scene.fidelity != "server":
-        scene.left_out = f"times of a {scene.fidelity or 'retriever'} say nothing of a server"
+        scene.left_out = (
+            f"no server answers (fidelity {scene.fidelity or 'unknown'}): times say nothing of one"
+        )
         return
     asker, owner = scene.world.tenants[:2]
     vector = scene.world.chunks[asker][0].vector
