@@ -23,21 +23,13 @@ import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
+from large_corpus_support import COLUMNS
 from retrieverbench.adapter import Settings
 from retrieverbench.engines import Started, pgvector
 from retrieverbench.model import MODES, Chunk, TenantId
 from retrieverbench_adapters.pgvector import Pgvector
 
 CHUNKS, DIMENSION, TENANTS, BATCH, ROUNDS = 20_000, 384, 20, 1_000, 5
-COLUMNS = {
-    "uid": "text",
-    "tenant": "text",
-    "id": "text",
-    "title": "text",
-    "text": "text",
-    "metadata": "jsonb",
-    "vector": "vector",
-}
 
 
 def make_chunks() -> list[Chunk]:

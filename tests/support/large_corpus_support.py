@@ -17,6 +17,16 @@ from bench_support import COMMAND
 DIMENSION, TENANTS, QUESTIONS = 384, 20, 5
 _WORDS = [f"word{number}" for number in range(1_000)]
 _BLOCK = 10_000
+COLUMNS = {
+    "uid": "text",
+    "tenant": "text",
+    "id": "text",
+    "title": "text",
+    "text": "text",
+    "metadata": "jsonb",
+    "vector": "vector",
+}
+"""Of a table in PostgreSQL that holds such a corpus, for bare loops."""
 
 NULL_ADAPTER = '''
 """Counts what it is given and keeps nothing of it; never finds anything."""
@@ -106,7 +116,7 @@ def peak_memory(suite: Path) -> tuple[int, float, str]:
     """Run a suite: its exit code, its peak of resident memory in MB, and what it told.
 
     The peak is the kernel's, read until the process ends: what `wait4` gives would count the
-    memory of the process that started it, too. With engines it is that of the largest process.
+    memory of the process that started it, too.
     """
     output, peak = suite.parent / "output.txt", 0.0
     with output.open("wb") as file:
@@ -120,9 +130,11 @@ def peak_memory(suite: Path) -> tuple[int, float, str]:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and its children: the job runs in one of its own."""
+    """A process and its children that run Python: the job has one of its own, engines do not."""
     with suppress(psutil.NoSuchProcess):
-        return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+        children = psutil.Process(pid).children(recursive=True)
+        names = ("python", COMMAND.name[:15])
+        return [pid, *(child.pid for child in children if child.name().startswith(names))]
     return [pid]
 
 

@@ -81,8 +81,9 @@ def _time_left(done: int, total: int, spent: float) -> str:
     """At the rate so far, e.g. `, 41,000 a second, 0:01:20 left`."""
     if not done:
         return ""
-    left = timedelta(seconds=round(spent / done * (total - done)))
-    return f", {done / spent:,.0f} a second, {left} left"
+    rate = done / spent
+    left = timedelta(seconds=round((total - done) / rate))
+    return f", {rate:,.0f} a second, {left} left" if rate >= 10 else f", {left} left"
 
 
 class Bars:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -18,6 +20,7 @@ from retrieverbench.adapter import (
 )
 from retrieverbench.model import MODES, Layout, Mode, Query
 from retrieverbench.run import LAYOUTS
+from retrieverbench.testing.corpus import contract_chunks
 from retrieverbench.testing.place import Filled, Subject, make_query
 
 _PROTOCOLS = {
@@ -111,6 +114,36 @@ class LifeTests:
         adapter = await subject.cls.open(subject.settings(layout))
         await adapter.close()
         await adapter.close()
+
+    @pytest.mark.anyio
+    async def test_a_load_that_was_broken_off_goes_on(
+        self, subject: Subject, layout: Layout
+    ) -> None:
+        """With `resume` a place stays with what was put until it was settled, and then goes.
+
+        If it fails, look whether `open` takes the place of that name, whether `get` shows what
+        was put before, and whether `close` leaves a place that was never settled, and only that.
+        """
+        subject.need("resume", "put", "get")
+        settings = subject.settings(layout)
+        resuming, chunks = replace(settings, resume=True), contract_chunks()
+        begun = await subject.cls.open(resuming)
+        assert isinstance(begun, Writable)
+        await begun.put(chunks[::2])
+        await begun.close()
+        going_on = await subject.cls.open(resuming)
+        assert isinstance(going_on, Writable)
+        assert isinstance(going_on, ReadsById)
+        for tenant in dict.fromkeys(chunk.tenant for chunk in chunks):
+            hits = await going_on.get(tenant, [chunk.uid for chunk in chunks])
+            expected = {chunk.uid for chunk in chunks[::2] if chunk.tenant == tenant}
+            assert {hit.uid for hit in hits} == expected
+        await going_on.put(chunks[1::2])
+        await going_on.settle()
+        counts = Counter(chunk.tenant.value for chunk in chunks)
+        assert (await going_on.describe()).chunks == counts
+        await going_on.close()
+        await (await subject.cls.open(settings)).close()  # the name is free again
 
     @pytest.mark.anyio
     async def test_plans_are_of_this_query(self, place: Filled, mode: Mode) -> None:
