@@ -45,11 +45,11 @@ class Sender:
     settle: Step
     get: Step
     on_put: Callable[[int], None] = lambda _done: None
-    waits: int = 0
-    found: int = 0
-    _in_flight: int = 0
-    _since: int = 0
-    _busy: int = field(default=0)
+    waits: int = field(default=0, init=False)
+    found: int = field(default=0, init=False)
+    _in_flight: int = field(default=0, init=False)
+    _since: int = field(default=0, init=False)
+    _busy: int = field(default=0, init=False)
 
     @property
     def seconds(self) -> float:
