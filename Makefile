@@ -1,6 +1,8 @@
 # Everything from nothing: each target makes the environment it needs, and again only if
 # something changed. PYTHON names the interpreter (3.11 or newer).
 PYTHON ?= python3
+# The tests of one file run one after the other and share their engines.
+WORKERS ?= -n auto --dist loadfile
 PIP = -q --disable-pip-version-check --no-input
 SOURCES := pyproject.toml README.md LICENSE \
            $(shell find src adapters -name __pycache__ -prune -o -print)
@@ -12,7 +14,7 @@ demo: .venv-run/installed        ## the main job on every engine that can be sta
 	.venv-run/bin/retrieverbench run benchmarks/suites/demo.toml
 
 test: .venv-test/installed       ## all tests, against the installed wheel
-	.venv-test/bin/python -m pytest
+	.venv-test/bin/python -m pytest $(WORKERS)
 
 check: .venv-test/installed      ## format, lint, types, import contracts
 	.venv-test/bin/ruff format --check -q .
@@ -25,7 +27,8 @@ fix: .venv-test/installed
 	.venv-test/bin/ruff check --fix -q .
 
 lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/python -m pytest -q tests/contract/test_contract.py tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
+	.venv-lowest/bin/python -m pytest -q $(WORKERS) tests/contract/test_contract.py \
+	    tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
 
 # Made anew when its lock file changes or the last attempt was interrupted; kept otherwise.
 .PRECIOUS: .venv-%/packages

@@ -26,7 +26,7 @@ def write(folder: Path, text: str | bytes) -> Path:
         "query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\n",
         "# a comment\n\n  q1   0 \t a  1  \r\nq1 0 b 0\r\n",
         b"\xef\xbb\xbfq1 0 a 1\nq1 0 b 0\n",
-        gzip.compress(b"q1 0 a 1\nq1 0 b 0\n"),
+        gzip.compress(b"q1 0 a 1\nq1 0 b 0\n", mtime=0),
     ],
 )
 def test_one_content_in_many_spellings(tmp_path: Path, text: str | bytes) -> None:
