@@ -21,7 +21,9 @@ from retrieverbench.testing import UsersIndex
 
 INDEXES = Path(__file__).parents[1] / "contract" / "indexes"
 NAMES = ("pgvector", "qdrant")
-ASKED = {"P01", "P03", "P04", "P12", "P21", "P22", "P23", "P27"}
+ASKED = frozenset(
+    "P01 P03 P04 P12 P14 P21 P22 P23 P27 P31 P32 P33 P35 P39 P40".split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def entry(name: str, endpoint: str, index: UsersIndex) -> str:
     secrets = {key: f"USERS_{key}" for key in index.secrets or {}}
     return f"""adapter = "{name}"
 endpoint = "{endpoint}"
+modes = ["dense", "lexical"]
 secrets = {table(secrets)}
 search = {table((index.options or {}).get("search", {}))}
 [targets.attach]

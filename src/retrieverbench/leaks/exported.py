@@ -47,7 +47,27 @@ async def find_questions(
         if not found[tenant]:
             found[tenant] = [_unfound(store, tenant, own, vectors)]
     canaries = {tenant: own[0] for tenant, own in found.items()}
-    return World(found, _texts(store, canaries), canaries, exported=store)
+    return World(
+        found,
+        _texts(store, canaries),
+        canaries,
+        exported=store,
+        only={tenant: own[0].text for tenant, own in found.items()},
+        twins=await _shared(store, found, ask),
+    )
+
+
+async def _shared(
+    store: ChunkStore, found: Mapping[TenantId, Sequence[Chunk]], ask: Ask
+) -> dict[TenantId, list[Chunk]]:
+    """A question of the first tenant that the second finds chunks by, too; empty for none."""
+    first, *others = found
+    for other in others[:1]:
+        for question in found[first]:
+            answers = await ask(other, question.text, question.vector)
+            if _own(store, other, _in_all(answers)):
+                return {first: [question], other: [question]}
+    return {}
 
 
 def _askers(store: ChunkStore, cases: Sequence[GoldenCase]) -> list[TenantId]:

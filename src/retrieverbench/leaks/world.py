@@ -65,6 +65,12 @@ class World:
         owners = stored(self.exported).per_tenant if self.exported else self.chunks
         return frozenset(owner.value for owner in owners)
 
+    def owned(self, tenant: TenantId) -> int:
+        """How many chunks of the place are the tenant's."""
+        return (
+            stored(self.exported).per_tenant[tenant] if self.exported else len(self.chunks[tenant])
+        )
+
     def private(self, tenant: TenantId) -> Sequence[Chunk]:
         """What the tenant finds by its text, and nobody else may."""
         return self.chunks[tenant] if self.exported else [self.canaries[tenant]]

@@ -12,6 +12,7 @@ Tests ask for capabilities, never for names. The corpus, the record of who owns 
 brute force are the contract's own. Where a client or server is missing the tests are skipped,
 which is printed; the names in the environment variable RETRIEVERBENCH_REQUIRE must not be.
 
+`retrieverbench.testing.leaks.assert_no_leaks` needs no adapter: one assertion on a function.
 `LeakyAdapter` leaks on purpose, in one of the ways that FAULTS names, to prove that an audit
 can fail; see `retrieverbench.testing.leaky`.
 Needs the extra `testing`.

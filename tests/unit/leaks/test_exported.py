@@ -66,3 +66,20 @@ async def test_a_chunk_is_known_by_its_text_only_where_nobody_else_has_it() -> N
     world = await find_questions(CHUNKS, cases, VECTORS, first)
     assert set(world.tokens) == {BIRCH}
     assert world.tokens[BIRCH].startswith("ofwhichbirchalone")
+
+
+async def test_a_question_that_finds_chunks_of_two_tenants_is_known() -> None:
+    world = await find_questions(CHUNKS, CASES, VECTORS, ask)
+    assert world.twins == {}, "cedar finds nothing of its own"
+
+    async def everybody(
+        tenant: TenantId, _text: str, _vector: array[float] | None
+    ) -> Sequence[Sequence[str]]:
+        return [[make_uid(tenant, "b")]]
+
+    world = await find_questions(CHUNKS, CASES, VECTORS, everybody)
+    assert {t: own[0].text for t, own in world.twins.items()} == {
+        BIRCH: "nothing finds this",
+        CEDAR: "nothing finds this",
+    }
+    assert (world.owned(BIRCH), world.owned(OAK)) == (2, 1)

@@ -92,6 +92,9 @@ async def _cancelled(scene: Scene) -> None:
 async def cached(scene: Scene) -> None:
     """The same words asked by one tenant, another, the first again, an unknown one, nobody."""
     first, second = scene.world.tenants[:2]
+    if first not in scene.world.twins:
+        scene.left_out = "no question of the golden set finds chunks of two tenants"
+        return
     twin = scene.world.twins[first][0]
     own = {tenant: await _asked(scene, tenant, twin) for tenant in (first, second)}
     for tenant, seen in own.items():
@@ -121,6 +124,8 @@ def _expect_same(scene: Scene, tenant: TenantId, seen: Seen, alone: Seen, when: 
     scene.expect(
         seen.error is not None or not differing,
         f"{tenant.value!r} got an answer that differs in {differing} chunks {when}",
+        # Own chunks that come and go may be those of an approximate index of the user's.
+        severity="medium" if scene.world.exported else None,
     )
 
 
@@ -133,6 +138,7 @@ PROBES = (
         "Answers mix when several tenants ask at once: keep no tenant in an object, a thread or "
         "a connection that others use.",
         interleaved,
+        asks_only=True,
         arms=BELOW,
     ),
     Probe(
@@ -143,6 +149,7 @@ PROBES = (
         "A question without a tenant is answered as the one before it: set the tenant inside "
         "the same transaction as the question.",
         sticky,
+        asks_only=True,
     ),
     Probe(
         "P33",
@@ -152,6 +159,7 @@ PROBES = (
         "A cancelled question spoils the next one: close its transaction before the connection "
         "is used again.",
         cancelled,
+        asks_only=True,
         arms=BELOW,
     ),
     Probe(
@@ -162,5 +170,6 @@ PROBES = (
         "An answer is kept for the words alone: a cache's key must hold the tenant, mode, k, "
         "conditions and words.",
         cached,
+        asks_only=True,
     ),
 )

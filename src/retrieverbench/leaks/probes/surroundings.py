@@ -84,6 +84,7 @@ PROBES = (
         "info",
         "Answers take longer when a foreign chunk matches. This is told and never fails.",
         answer_times,
+        asks_only=True,
         arms=("guarded",),
     ),
 )

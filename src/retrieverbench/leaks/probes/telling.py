@@ -28,7 +28,7 @@ async def totals(scene: Scene) -> None:
     """A total counts the asker's own chunks only."""
     tenants = scene.world.tenants
     for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
-        own = len(scene.world.chunks[tenant])
+        own = scene.world.owned(tenant)
         vector = scene.world.chunks[tenant][0].vector
         for asked in (tenant, other):
             seen = await scene.ask(tenant.value, scene.world.only[asked], vector, want=TOTAL)
@@ -42,7 +42,7 @@ async def totals(scene: Scene) -> None:
             if asked == tenant:
                 scene.control(bool(seen.uids), f"{who} finds chunks by its own word")
                 scene.expect(total > 0, f"{who} was told a total of 0 for chunks that it found")
-            elif scene.mode == "lexical":
+            elif scene.mode == "lexical" and not scene.world.exported:
                 scene.expect(
                     not total,
                     f"{who} was told that {total} hold a word that only others use",
@@ -94,7 +94,7 @@ async def errors(scene: Scene) -> None:
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
     scene.control(bool(own.uids), f"{asker.value!r} finds chunks")
-    if "where" in scene.capabilities:
+    if "where" in scene.capabilities and not scene.world.exported:
         foreign, absent = [
             await scene.ask(asker.value, chunk.text, chunk.vector, where={mark: value})
             for value in (scene.world.only[other], scene.draw.words("absent")[0])
@@ -161,6 +161,7 @@ PROBES = (
         "medium",
         "A total counts others' chunks: count under the condition that is searched under.",
         totals,
+        asks_only=True,
         needs=frozenset({"total"}),
         arms=BELOW,
     ),
@@ -172,6 +173,7 @@ PROBES = (
         "An error, or an empty answer, tells something of others' chunks or of the inside: "
         "answer foreign and absent alike, and keep statements out of messages.",
         errors,
+        asks_only=True,
         arms=BELOW,
         limit="addresses in an error: adapters name the one that they were given",
     ),

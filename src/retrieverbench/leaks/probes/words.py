@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from retrieverbench.errors import Rejected
 from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.model import TenantId
 
 ALL = 50
 """More than a tenant owns."""
@@ -32,6 +34,9 @@ async def hostile_questions(scene: Scene) -> None:
     """Questions in the syntax of query languages are words, and no chunk holds them."""
     asker = scene.world.tenants[0]
     vector = scene.world.chunks[asker][0].vector
+    if scene.world.exported:
+        await _of_a_users_place(scene, asker)
+        return
     for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
         seen = await scene.ask(asker.value, text, vector)
         scene.expect(seen.error is None, f"the question {text!r} got an error: {seen.error!s:.200}")
@@ -41,6 +46,20 @@ async def hostile_questions(scene: Scene) -> None:
             )
         beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
         scene.control(bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks")
+
+
+async def _of_a_users_place(scene: Scene, asker: TenantId) -> None:
+    """There such a word may be in a chunk, and a service may turn a question without words away."""
+    own, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
+    known = await scene.ask(asker.value, own, vector)
+    scene.control(bool(known.uids), f"{asker.value!r} finds chunks by its own question")
+    for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
+        for asked in (text, f"{text} {own}"):
+            error = (await scene.ask(asker.value, asked, vector)).error
+            scene.expect(
+                error is None or isinstance(error, Rejected),
+                f"the question {text!r} got an error: {error!s:.200}",
+            )
 
 
 PROBES = (
@@ -61,6 +80,7 @@ PROBES = (
         "critical",
         "A question's text reached a query language: send it as words, by `match` or as lexemes.",
         hostile_questions,
+        asks_only=True,
         modes=("lexical", "hybrid"),
         arms=BELOW,
     ),
