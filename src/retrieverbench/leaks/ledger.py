@@ -79,10 +79,15 @@ def foreign_hits(
 
 
 def wrong_labels(hits: Iterable[Hit], uids: Sequence[str], ledger: Ledger) -> Iterator[WrongLabel]:
-    """Hits that bear a label of another tenant than their owner; `uids` are theirs."""
+    """Hits that bear a label of another tenant than their owner; `uids` are theirs.
+
+    A label that is made of the request may be of any type, as a tenant below the guard is.
+    """
     for hit, uid in zip(hits, uids, strict=True):
-        if hit.tenant is not None and uid in ledger and hit.tenant != ledger[uid].value:
-            yield WrongLabel(uid, hit.tenant, ledger[uid].value)
+        label: object = hit.tenant
+        if label is not None and uid in ledger and label != ledger[uid].value:
+            text = label if isinstance(label, str) else repr(label)
+            yield WrongLabel(uid, text, ledger[uid].value)
 
 
 def hint_of(uid: str, tenant: TenantId, ledger: Ledger) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retrieverbench.leaks import check_result, foreign_hits, make_ledger
-from retrieverbench.model import CaseResult, Chunk, Target, TenantId
+from retrieverbench.leaks.ledger import wrong_labels
+from retrieverbench.model import CaseResult, Chunk, Hit, Target, TenantId
 
 ACME, GLOBEX = TenantId("acme"), TenantId("globex")
 LEDGER = make_ledger([Chunk("1", ACME, "same text"), Chunk("1", GLOBEX, "same text")])
@@ -71,3 +72,10 @@ def test_an_id_without_its_tenant_is_foreign_and_explained() -> None:
     assert "'acme/1' is a chunk" in (found.hint or "")
     (other,) = foreign_hits(["zzz"], ACME, LEDGER, target="t", case_id="c", seen_in="quality")
     assert other.hint is None
+
+
+def test_a_label_of_any_type_that_is_not_the_owner_is_told_as_text() -> None:
+    hits = [Hit("acme/1", 1.0, label) for label in ("acme", None, "globex", ["acme"])]  # type: ignore[arg-type]
+    found = list(wrong_labels(hits, ["acme/1"] * len(hits), LEDGER))
+    assert [each.label for each in found] == ["globex", "['acme']"]
+    assert len(set(found)) == 2
