@@ -9,12 +9,15 @@ SOURCES := pyproject.toml README.md LICENSE \
 COMPILE = uv pip compile pyproject.toml --all-extras --generate-hashes --no-header \
           --no-emit-index-url --no-emit-find-links --python-version 3.11 --only-binary :all: -q
 
-.PHONY: demo test check fix lowest lock
+.PHONY: demo test fuzz check fix lowest lock
 demo: .venv-run/installed        ## the main job on every engine that can be started here
 	.venv-run/bin/retrieverbench run benchmarks/suites/demo.toml
 
 test: .venv-test/installed       ## all tests, against the installed wheel
 	.venv-test/bin/python -m pytest $(WORKERS)
+
+fuzz: .venv-test/installed       ## 100,000 searches of drawn tenants on each engine; FUZZ_SEARCHES=n for fewer
+	FUZZ_SEARCHES=$${FUZZ_SEARCHES:-100000} .venv-test/bin/python -m pytest tests/contract/test_hostile_values.py --timeout 0
 
 check: .venv-test/installed      ## format, lint, types, import contracts
 	.venv-test/bin/ruff format --check -q .

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fuzz_support import TRIED
 from retrieverbench.model import MODES
 from retrieverbench.run import LAYOUTS, Engines, adapter_names
 
@@ -19,8 +20,22 @@ async def engines() -> AsyncIterator[Engines]:
         yield started
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The matrix of the contract: what passed, failed or is not claimed, without a hole."""
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[TRIED] = []
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """What was tried with drawn names, and the matrix of the contract."""
+    tried: list[str] = config.stash[TRIED]
+    if tried:
+        terminalreporter.section("drawn names and texts")
+    for line in tried:
+        terminalreporter.write_line(line)
+    _write_matrix(terminalreporter)
+
+
+def _write_matrix(terminalreporter: Any) -> None:
+    """What of the contract passed, failed or is not claimed, without a hole."""
     cells: dict[tuple[str, str], dict[str, Counter[str]]] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.getreports(outcome):

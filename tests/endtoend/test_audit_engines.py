@@ -1,18 +1,40 @@
-"""`retrieverbench leaks --fast` on clean engines: green, and by judging what was really sent.
-
-Hybrid mode has the legs of both others.
-"""
+"""`retrieverbench leaks` on each engine: green on the right adapter, red on each faulty one."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench_support import Bench, write_example
 from engine_support import need_engine
+from fault_catalog import FAULTS, Server, found_by, small_crowds, started, wanted
+from retrieverbench.leaks import CATALOG
 
-LAYOUTS = ("filter", "partition", "index", "rls")
+LAYOUTS = {
+    "pgvector": ("filter", "partition", "index", "rls"),
+    "qdrant": ("filter",),
+    "azure_search": ("filter",),
+}
+"""Where every critical probe is asked; elsewhere those that some fault needs."""
+CRITICAL = {probe.id for probe in CATALOG if probe.severity == "critical"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_crowds() -> Iterator[None]:
+    with small_crowds():
+        yield
+
+
+@pytest.fixture(scope="module", params=FAULTS)
+async def server(
+    request: pytest.FixtureRequest,
+    anyio_backend: str,  # so that tests that are no coroutines may ask for it
+) -> AsyncIterator[Server]:
+    need_engine(request.param)
+    async with started(request.param) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +43,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(write_example(Path(tmp_path_factory.mktemp("audit"))))
 
 
-def audited(bench: Bench, *targets: str) -> None:
-    """All probes pass on these targets, which share an engine; the recorder saw each leg."""
-    done = bench.run("leaks", bench.suite(*targets), "--fast")
+def test_the_right_adapter_passes(bench: Bench, server: Server) -> None:
+    """Hybrid mode has the legs of both others. What was judged was really sent."""
+    layouts = LAYOUTS.get(server.name, ("filter",))
+    entries = [server.entry("hybrid", name=layout, layout=layout) for layout in layouts]
+    asked = ["--fast"] if server.name in LAYOUTS else wanted({"P04", *needed(server)})
+    done = bench.run("leaks", bench.suite(*entries), *asked, env=server.environ)
     assert done.returncode == 0, done.stdout + done.stderr
     results = bench.artifact()["targets"]
     probes = [probe for target in results for probe in target["probes"]]
@@ -31,22 +56,24 @@ def audited(bench: Bench, *targets: str) -> None:
     legs = [probe for probe in probes if probe["probe"] == "P04"]
     assert len(legs) == 2 * len(results), "once per target and arm"
     assert all(probe["outcome"] == "pass" and probe["requests"] for probe in legs)
+    if server.name not in LAYOUTS:
+        return
     bounds = [bound["upper_bound"] for each in results for bound in each["bounds"]]
     assert all(0 < bound < 0.05 for bound in bounds)
 
 
-def test_clean_pgvector_passes_in_every_layout(bench: Bench) -> None:
-    need_engine("pgvector")
-    audited(
-        bench,
-        *(
-            f'adapter = "pgvector"\nengine = "embedded"\nname = "{layout}"\nlayout = "{layout}"\n'
-            'modes = ["hybrid"]'
-            for layout in LAYOUTS
-        ),
-    )
+def test_each_fault_is_found_by_its_probe(bench: Bench, server: Server) -> None:
+    """And the probes that are not among the critical ones pass the right adapter."""
+    for fault in FAULTS[server.name]:
+        assert found_by(bench, server, fault, [fault.probe]) == [fault.probe], fault
+        right = server.entry(fault.mode, layout=fault.layout)
+        if fault.probe not in CRITICAL:
+            done = bench.run(
+                "leaks", bench.suite(right), *wanted([fault.probe]), env=server.environ
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_clean_qdrant_passes(bench: Bench) -> None:
-    need_engine("qdrant")
-    audited(bench, 'adapter = "qdrant"\nengine = "embedded"\nmodes = ["hybrid"]')
+def needed(server: Server) -> set[str]:
+    """The critical probes that some fault needs."""
+    return CRITICAL & {fault.probe for fault in FAULTS[server.name]}

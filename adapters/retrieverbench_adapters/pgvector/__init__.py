@@ -67,6 +67,7 @@ from retrieverbench_adapters.pgvector.table import (
     Parameters,
     Table,
     checked_tenant,
+    is_storable,
     own_table,
     schema_name,
     search_condition,
@@ -166,7 +167,7 @@ class Pgvector:
             return []
         condition, parameters = tenant_predicate(table, tenant)
         statement = get_statement(table, condition)
-        parameters["uids"] = [uid for uid in uids if "\0" not in uid]
+        parameters["uids"] = [uid for uid in uids if is_storable(uid)]
         variable = self._variable(table, tenant)
         with mapped_errors("get"):
             async with self._searchers.take() as connection:

@@ -28,6 +28,7 @@ from retrieverbench_adapters.pgvector.table import (
     Parameters,
     Table,
     checked_tenant,
+    is_storable,
     own_table,
     partition_name,
     role_name,
@@ -110,12 +111,13 @@ class OwnPlace:
         """Remove the tenant's own among these, whether settled or not."""
         condition, bound = tenant_predicate(self._written, tenant)
         statements = own_place.delete_statements(self._schema, condition)
-        await self._write("delete", statements, condition, bound | {"uids": list(uids)})
+        bound["uids"] = [uid for uid in uids if is_storable(uid)]
+        await self._write("delete", statements, condition, bound)
 
     async def move(self, uid: str, source: TenantId, target: TenantId) -> None:
         """Give a chunk of `source` to `target`, whether settled or not."""
         condition, bound = tenant_predicate(self._written, source)
-        bound |= {"uid": uid, "target": checked_tenant(target)}
+        bound |= {"uid": uid if is_storable(uid) else None, "target": checked_tenant(target)}
         if own_place.has_partitions(self._settings):
             async with self._held.take() as connection:
                 await self._make_table(connection, "move", checked_tenant(target))

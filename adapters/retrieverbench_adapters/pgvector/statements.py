@@ -15,7 +15,7 @@ from psycopg.sql import Literal as Quoted
 from retrieverbench.errors import Rejected
 from retrieverbench.model import Query
 from retrieverbench_adapters.pgvector.options import Metric, Options, Search
-from retrieverbench_adapters.pgvector.table import Parameters, Table
+from retrieverbench_adapters.pgvector.table import Parameters, Table, is_storable
 
 OPERATORS: dict[Metric, str] = {"cosine": "<=>", "inner_product": "<#>", "l2": "<->"}
 
@@ -98,8 +98,9 @@ def search_parameters(search: Search, query: Query) -> Parameters:
 
 
 def words_of(query: Query) -> str:
-    """PostgreSQL keeps no NUL in a text; between words it is a blank like others."""
-    return query.text.replace("\0", " ")
+    """What PostgreSQL keeps in no text is a blank between words, or a sign of none."""
+    text = query.text.replace("\0", " ")
+    return text if is_storable(text) else text.encode("utf-8", "replace").decode()
 
 
 def check_vector(query: Query, dimension: int, metric: Metric) -> None:

@@ -142,7 +142,9 @@ def _user_condition(
     name = f"value{number}"
     if table.metadata is None:
         expression = SQL("{} -> {}::text").format(column("metadata"), Placeholder(f"key{number}"))
-        return _equality(expression, "jsonb", name), {f"key{number}": key, name: json.dumps(value)}
+        held = key if is_storable(key) else None
+        bound = {f"key{number}": held, name: _bound("jsonb", value)}
+        return _equality(expression, "jsonb", name), bound
     if key not in table.metadata:
         mapped = ", ".join(sorted(table.metadata)) or "none"
         raise Rejected(f"pgvector: where: {key!r:.80} is mapped to no column; mapped: {mapped}")
@@ -156,6 +158,8 @@ def _equality(expression: Composable, kind: Kind, name: str) -> Composed:
 
 def _bound(kind: Kind, value: Value) -> object:
     """The value in the column's type; None, which equals nothing, if the type has no such."""
+    if isinstance(value, str) and not is_storable(value):
+        return None
     if kind == "jsonb":
         return json.dumps(value)
     if kind == "bigint":
@@ -178,9 +182,18 @@ def _as_column_holds(kind: Kind, tenant: str) -> object:
 def checked_tenant(tenant: object) -> str:
     """The tenant's value as stored. Raises TenantError for what cannot name one tenant."""
     value = tenant.value if isinstance(tenant, TenantId) else None
-    if type(value) is not str or not value or "\0" in value:
+    if type(value) is not str or not value or not is_storable(value):
         raise TenantError(f"pgvector: tenant: {tenant!r:.80} does not name one tenant")
     return value
+
+
+def is_storable(text: str) -> bool:
+    """Whether a text of PostgreSQL can hold it: no NUL, no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def schema_name(place: str) -> str:

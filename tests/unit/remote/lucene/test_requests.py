@@ -91,3 +91,22 @@ def test_many_names_stay_within_a_request_line() -> None:
     found = requests.names([f"i{n}" for n in range(85)])
     assert [len(part.split(",")) for part in found] == [40, 40, 5]
     assert ",".join(found).split(",") == [f"i{n}" for n in range(85)]
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")))
+def test_what_is_written_reads_back_exactly(name: str, text: str) -> None:
+    """By another JSON parser, which finds one line for each object and no further clause."""
+    tenant = object.__new__(TenantId)
+    object.__setattr__(tenant, "value", name)
+    scope = tenant_scope("rb_x", "partition", tenant)
+    chunk = Chunk("1", tenant, text, metadata={"said": text})
+    action, document, end = requests.bulk_lines(chunk, scope, FLAT, vectors=False).split(b"\n")
+    assert not end
+    assert json.loads(action)["index"].keys() == {"_index", "_id", "routing"}
+    assert (json.loads(document)["tenant"], json.loads(document)["text"]) == (name, text)
+    query = Query(text, tenant, 1, "lexical", where={"said": text})
+    read = json.loads(requests.dump(words(query, scope, FLAT)))["bool"]
+    assert read.keys() == {"must", "filter"}
+    assert read["must"] == [{"match": {"text": {"query": text}}}]
+    assert read["filter"][0] == {"term": {"tenant": name}}
+    assert [json.loads(c["term"]["metadata"]) for c in read["filter"][1:]] == [["said", text]]

@@ -1,0 +1,224 @@
+"""Names of tenants and texts that nobody chose, and what an adapter must make of them.
+
+The judge keeps its own ledger and knows nothing of any adapter: who owns what is what was put
+under exactly that name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from engine_support import DIMENSION
+from retrieverbench.adapter import Leg
+from retrieverbench.errors import InputError, Rejected, RetrieverBenchError, Unsupported
+from retrieverbench.leaks import hostile
+from retrieverbench.leaks.unguarded import unchecked_tenant
+from retrieverbench.model import Chunk, Mode, Query, TenantId, Value
+
+WORD = "quokka"
+"""In every chunk and every question: whatever stands beside it, a tenant finds its own."""
+KEY = "said"
+K = 10
+TRIED = pytest.StashKey[list[str]]()
+"""One line for each place that was fuzzed."""
+
+_PIECES = (
+    "acme", "globex", "a", "A", "1", " ", "  ", "'", "''", '"', "\\", "\\\\", "%", "_", "*", "?",
+    ",", ";", "--", "/*", "*/", "#", "|", "||", "&&", "!", "~", "^", "+", "-", "(", ")", "[", "]",
+    "{", "}", "<", ">", "=", ":", "/", "@", "$", "$1", "%s", "%(tenant)s", "${x}", "{{x}}", "\0",
+    "\n", "\r", "\t", "\x1b", "\x7f", "\N{NO-BREAK SPACE}", "\N{ZERO WIDTH SPACE}",
+    "\N{RIGHT-TO-LEFT OVERRIDE}", "\N{COMBINING ACUTE ACCENT}",
+    "\N{LATIN SMALL LETTER E WITH ACUTE}", "\N{CYRILLIC SMALL LETTER A}",
+    "\N{FULLWIDTH LATIN SMALL LETTER A}", "\N{LATIN SMALL LIGATURE FI}",
+    "\N{GRINNING FACE}", "\uffff", "\ue000", "\x1f", " or ", " and ", " eq ", " ne ", " not ",
+    " OR ", " AND ", "null", "true", "tenant", "tenant_id:", "search.in", "_exists_:", "[* TO *]",
+    '{"$ne": ""}', "*:*",
+)  # fmt: skip
+_KNOWN = (
+    *hostile.SYNTAX, *hostile.CONTROLS, *hostile.PREFIXES, *hostile.FOLDED, *hostile.UNICODE,
+    *hostile.TYPED, *hostile.QUESTIONS,
+)  # fmt: skip
+_grammar = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=7).map("".join)
+_long = st.builds(
+    lambda start, length, end: start + "n" * length + end,
+    st.sampled_from(["", "'", "é"]),
+    st.sampled_from([61, 125, 253, 509, 1_021, 8_190, 32_764, 40_000]),
+    st.sampled_from(["x", "y", "'", "yy"]),
+)
+any_name = st.one_of(
+    *[_grammar] * 6,
+    *[st.sampled_from(_KNOWN)] * 2,
+    *[st.text(st.characters(), min_size=1)] * 3,
+    _long,
+)
+any_text = st.one_of(
+    *[_grammar] * 4, st.sampled_from(_KNOWN), st.text(st.characters(), max_size=60)
+)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A tenant, and what it says and asks."""
+
+    name: str
+    text: str
+
+
+draws = st.lists(st.builds(Draw, any_name, any_text), min_size=10, max_size=40)
+
+
+def others(name: str) -> list[str]:
+    """Names that a careless backend takes for this one."""
+    return [
+        name[:-1], f"{name}x", name.upper(), name.lower(), name.strip(), f"{name} ", f"{name}'",
+        f"{name}%", f"{name}*", f"{name},{name}", f"{name}\0", name.replace("\\", ""),
+    ]  # fmt: skip
+
+
+@dataclass
+class Counting:
+    """A recorder that only counts."""
+
+    requests: int = 0
+
+    def request(self, operation: str, legs: Sequence[Leg], body: object) -> None:
+        self.requests += 1
+
+    def response(self, operation: str, body: object) -> None:
+        pass
+
+
+@dataclass
+class Fuzzed:
+    """One place: what it holds by our own ledger, and how much was tried."""
+
+    adapter: Any
+    recorder: Counting
+    modes: Sequence[Mode]
+    owned: dict[str, Chunk] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    searches: int = 0
+    turned_away: int = 0
+
+    async def put(self, batch: Sequence[Draw]) -> None:
+        """One chunk for each new name; a name or text that no store can hold may be refused."""
+        new = {d.name: d for d in batch if d.name not in self.owned and d.name not in self.refused}
+        made = [make_chunk(one, len(self.owned) + n) for n, one in enumerate(new.values())]
+        if await self._put(made) is not None:
+            for chunk in made:
+                await self._put_alone(chunk)
+        await self.adapter.settle()
+
+    async def _put_alone(self, chunk: Chunk) -> None:
+        error = await self._put([chunk])
+        if error is not None:
+            check_refusal(error)
+            self.refused.add(chunk.tenant.value)
+
+    async def _put(self, chunks: Sequence[Chunk]) -> Exception | None:
+        found = await answer_of(self.adapter.put(chunks)) if chunks else None
+        if isinstance(found, RetrieverBenchError):
+            return found
+        self.owned |= {chunk.tenant.value: chunk for chunk in chunks}
+        return None
+
+    async def ask(
+        self, name: str, text: str, mode: Mode, where: Mapping[str, Value] | None = None
+    ) -> None:
+        """Exactly the tenant's own chunk, if it has one that passes; else nothing."""
+        own = self.owned.get(name)
+        if own is not None and any(own.metadata.get(k) != v for k, v in (where or {}).items()):
+            own = None
+        wanted = [] if own is None else [own.uid]
+        query = Query(
+            text=f"{WORD} {text}",
+            tenant=unchecked_tenant(name),
+            k=K,
+            mode=mode,
+            vector=None if mode == "lexical" else VECTOR,
+            where=where or {},
+            want=frozenset({"total", "tenant"}),
+        )
+        self.searches += 1
+        before = self.recorder.requests
+        told = f"{mode}: the tenant {name!r:.80} asking {text!r:.80} where {where!r:.80}"
+        found = await answer_of(self.adapter.search(query))
+        if isinstance(found, RetrieverBenchError):
+            assert self.recorder.requests == before, f"{told}: after a request: {found}"
+            check_refusal(found)
+            self.turned_away += 1
+            assert not wanted or _unencodable(text), f"{told}: {found}"
+            return
+        assert [hit.uid for hit in found.hits] == wanted, told
+        assert {hit.tenant for hit in found.hits} <= {name}, told
+        assert found.total == len(wanted), f"{told}: total {found.total}"
+
+    async def read(self, name: str, foreign: str) -> None:
+        """By id: the own chunk and another's, of which only the own one is there."""
+        asked = [self.owned[one].uid for one in {name, foreign} & self.owned.keys()]
+        own = [self.owned[name].uid] if name in self.owned else []
+        found = await answer_of(self.adapter.get(unchecked_tenant(name), asked))
+        if isinstance(found, RetrieverBenchError):
+            check_refusal(found)
+            assert not own, f"{name!r:.80}: {found}"
+            return
+        assert [hit.uid for hit in found] == own, f"by id: {name!r:.80}"
+
+    async def try_all(self, batch: Sequence[Draw]) -> None:
+        """Put them, ask as each of them, and as names that are almost theirs."""
+        await self.put(batch)
+        for number, one in enumerate(batch):
+            mode = self.modes[number % len(self.modes)]
+            await self.ask(one.name, one.text, mode)
+            await self.ask(one.name, one.text, mode, {KEY: batch[number - 1].text})
+            almost = others(one.name)
+            await self.ask(almost[number % len(almost)], one.text, mode)
+            await self.read(one.name, batch[number - 1].name)
+
+    def told(self) -> str:
+        return (
+            f"{self.searches:,} searches of {len(self.owned):,} tenants; {len(self.refused):,} "
+            f"names or texts refused at the load, {self.turned_away:,} searches before a request"
+        )
+
+    async def check_counts(self) -> None:
+        """By the backend's own count of its tenant field each name is a tenant by itself."""
+        told = await self.adapter.describe()
+        assert dict(told.chunks) == dict.fromkeys(self.owned, 1)
+
+
+VECTOR = array("f", [1.0] * DIMENSION)
+
+
+async def answer_of(call: Awaitable[Any]) -> Any:
+    """What it returns, or the error of ours that it raises."""
+    try:
+        return await call
+    except RetrieverBenchError as error:
+        return error
+
+
+def make_chunk(draw: Draw, seed: int) -> Chunk:
+    random = Random(seed)
+    vector = array("f", [random.uniform(0.1, 1.0) for _ in range(DIMENSION)])
+    tenant: TenantId = unchecked_tenant(draw.name)
+    return Chunk("0", tenant, f"{WORD} {draw.text}", metadata={KEY: draw.text}, vector=vector)
+
+
+def check_refusal(error: Exception) -> None:
+    """One line that says what is wrong, and no failure of the server."""
+    told = f"{type(error).__name__}: {error}"
+    assert isinstance(error, InputError | Rejected | Unsupported), told
+    assert "\n" not in str(error), told
+
+
+def _unencodable(text: str) -> bool:
+    """Half of a surrogate pair, which is no character: UTF-8 has no bytes for it."""
+    return any(0xD800 <= ord(sign) < 0xE000 for sign in text)
