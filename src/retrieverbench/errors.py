@@ -76,48 +76,68 @@ class TenantError(InputError):
 
 
 class BackendError(RetrieverBenchError):
-    """A backend could not do what was asked. `code` is the load record's word for it."""
+    """A backend could not do what was asked. `code` is the load record's word for it.
+
+    `remedy` is what to do about it, apart from the words, so that no cut loses it; str() ends
+    with it. Without one the `advice` of the class is what a report shows.
+    """
 
     exit_code = 3
     code = Code.HARNESS
+    remedy = ""
+    advice = "see the backend's own log"
 
-    def __init__(self, message: str, *, code: Code | None = None) -> None:
+    def __init__(self, message: str, *, code: Code | None = None, remedy: str = "") -> None:
         super().__init__(message)
+        self.remedy = remedy
         if code is not None:
             self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the remedy."""
+        return super().__str__()
 
 
 class MissingClient(BackendError):
     """A package that this backend needs is not installed; the message holds the pip line."""
 
     code = Code.CONNECT
+    advice = "install the package that is named"
 
 
 class NotConfigured(BackendError):
     """Nothing says where the backend is, or its engine cannot be started on this machine."""
 
     code = Code.CONNECT
+    advice = "name an endpoint of a server in the suite"
 
 
 class Unavailable(BackendError):
     """No connection, a connection lost, a full pool, or a server error (5xx)."""
 
     code = Code.CONNECT
+    advice = "check that the server runs and that its address and port are right"
 
 
 class TimedOut(BackendError):
     """No answer before the deadline."""
 
     code = Code.TIMEOUT
+    advice = "raise the suite's timeout or see what the backend is doing"
 
 
 class Throttled(BackendError):
     """The backend asks for fewer requests. `retry_after` is in seconds, None if not told."""
 
     code = Code.THROTTLED
+    advice = "lower the target's concurrency, or run it when the backend is less busy"
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, retry_after: float | None = None, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
         self.retry_after = retry_after
 
 
@@ -125,21 +145,25 @@ class Refused(BackendError):
     """Credentials or rights are missing or wrong."""
 
     code = Code.AUTH
+    advice = "check the credentials and their rights"
 
 
 class Rejected(BackendError):
     """The backend calls our request wrong (4xx); the message holds its own text."""
 
     code = Code.HTTP_4XX
+    advice = "change the target's options, or what is asked, as the backend's words say"
 
 
 class Unsupported(BackendError):
     """The adapter can do this in general, this server cannot (licence, version)."""
 
     code = Code.HTTP_4XX
+    advice = "use a server or a licence that can do it, or leave this target out"
 
 
 class AdapterError(BackendError):
     """The adapter or backend broke the protocol: bad answer, more than k hits, a lost item."""
 
     code = Code.BAD_ANSWER
+    advice = "repair the adapter; --debug before the command shows where it was raised"

@@ -72,6 +72,8 @@ def test_a_wrong_password_is_3_in_the_servers_words_and_others_finish(
     done = bench.run("run", bench.suite(target(server), MEMORY), env=wrong)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "password authentication failed" in done.stdout
+    remedies = {t["remedy"] for t in bench.artifact()["targets"] if t["failure"]}
+    assert all("PG_PASSWORD" in remedy for remedy in remedies), remedies
     assert "wrong-s3cret" not in done.stdout + done.stderr
     *failed, finished = bench.artifact()["targets"]
     assert finished["scores"] is not None, finished["failure"]

@@ -108,7 +108,7 @@ def mapped_errors(doing: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         kind, remedy = _kind(error)
-        raise kind(f"pgvector: {doing}: {_text(error)}{remedy}") from error
+        raise kind(f"pgvector: {doing}: {_text(error)}", remedy=remedy) from error
     except UnicodeError as error:
         raise Rejected(f"pgvector: {doing}: the text is not Unicode: {error}") from error
 
@@ -151,14 +151,14 @@ def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
     if isinstance(error, (errors.QueryCanceled, errors.ConnectionTimeout)):
         return TimedOut, ""
     if state.startswith("28") or state == "42501" or _AUTHENTICATION.search(str(error)):
-        return Refused, "; check the secrets user and password, and the role's rights"
+        return Refused, "check the secrets user and password, and the role's rights"
     if state == "25006":
-        return Rejected, "; an attached table is only read"
+        return Rejected, "an attached table is only read"
     if state == "42P06":
-        return Rejected, "; choose another place, or drop this schema if nobody needs it"
+        return Rejected, "choose another place, or drop this schema if nobody needs it"
     if state.startswith("0A"):
         return Unsupported, ""
     lost = not state and isinstance(error, psycopg.OperationalError)
     if lost or state[:2] in {"08", "53", "57"}:
-        return Unavailable, "; check that the server runs and takes this many connections"
+        return Unavailable, "check that the server runs and takes this many connections"
     return Rejected, ""

@@ -210,7 +210,8 @@ class OwnPlace:
         except InsufficientPrivilege as error:
             raise Refused(
                 "pgvector: open: this role may not create the one that searches under row-level "
-                "security; grant it CREATEROLE, or name a role by search_user and search_password"
+                "security",
+                remedy="grant it CREATEROLE, or name a role by search_user and search_password",
             ) from error
         self.role = {"user": Secret(name), "password": Secret(password)}
         self._made_role = True

@@ -29,7 +29,7 @@ from retrieverbench.remote import error_for, hide_secrets, one_line
 def translated(error: Exception, settings: Settings) -> BackendError:
     """The error of `retrieverbench.errors` for one of the client's, with the server's text."""
     made = _translated(error, settings)
-    made.args = (hide_secrets(str(made), (s.reveal() for s in settings.secrets.values())),)
+    made.args = (hide_secrets(made.reason, (s.reveal() for s in settings.secrets.values())),)
     return made
 
 
@@ -69,7 +69,8 @@ def _of_grpc(error: AioRpcError, where: str) -> BackendError:
     status = error.code()
     text = f"{where}: {one_line(error.details() or '')} (gRPC status {status.name})"
     if status == StatusCode.UNAVAILABLE:
-        return Unavailable(f"{text}; is it running, and is gRPC on?", code=Code.CONNECT)
+        remedy = "check that it runs at this address, and that gRPC is on"
+        return Unavailable(text, code=Code.CONNECT, remedy=remedy)
     if status in _BY_GRPC_STATUS:
         return _BY_GRPC_STATUS[status](text)
     return Unavailable(text, code=Code.HTTP_5XX)
@@ -88,7 +89,7 @@ def _of_connection(source: Exception, where: str, settings: Settings) -> Backend
     if isinstance(source, ValueError):
         return AdapterError(f"{where}: an answer that cannot be read: {one_line(str(source))}")
     if isinstance(below, aiohttp.ClientConnectorError):
-        return Unavailable(f"{text}; is it running?", code=Code.CONNECT)
+        return Unavailable(text, code=Code.CONNECT, remedy=Unavailable.advice)
     if isinstance(below, aiohttp.ConnectionTimeoutError):
         return Unavailable(f"{text}; concurrency {settings.concurrency}", code=Code.POOL_TIMEOUT)
     if isinstance(below, aiohttp.ServerTimeoutError):

@@ -169,7 +169,8 @@ def _fetch_one(
                 _close_answer(error)
                 if last:
                     raise Unavailable(
-                        _failure(artifact, folder, _text(error, repository))
+                        _failure(artifact, _text(error, repository)),
+                        remedy=_remedy(artifact, folder, error),
                     ) from None
                 continue
             found = _sha256(partial_file)
@@ -179,7 +180,8 @@ def _fetch_one(
     finally:
         partial_file.unlink(missing_ok=True)
     wrong = f"the file served has sha256 {found}, pinned is {artifact.sha256}"
-    raise BackendError(_failure(artifact, folder, wrong), code=Code.BAD_ANSWER)
+    remedy = _remedy(artifact, folder)
+    raise BackendError(_failure(artifact, wrong), code=Code.BAD_ANSWER, remedy=remedy)
 
 
 def _close_answer(error: OSError) -> None:
@@ -214,11 +216,25 @@ def _download(
             anyio.from_thread.run_sync(grew, size)
 
 
-def _failure(artifact: Artifact, folder: Path, reason: str) -> str:
+def _failure(artifact: Artifact, reason: str) -> str:
+    return f"{artifact.file_name} ({artifact.coordinate}) could not be fetched: {reason}"
+
+
+def _remedy(artifact: Artifact, folder: Path, error: OSError | None = None) -> str:
+    """What to do; the client obeys REQUESTS_CA_BUNDLE and not SSL_CERT_FILE (measured)."""
+    from requests.exceptions import ProxyError, SSLError
+
+    check = "check the network"
+    if isinstance(error, SSLError):
+        check = (
+            "if a proxy or mirror has a certificate of your own authority, "
+            "export REQUESTS_CA_BUNDLE=<its PEM file> (SSL_CERT_FILE is not read)"
+        )
+    elif isinstance(error, ProxyError):
+        check = "check HTTPS_PROXY and NO_PROXY"
     return (
-        f"{artifact.file_name} ({artifact.coordinate}) could not be fetched: {reason}; "
-        f"check the network and the engine's option 'repository', or put the file "
-        f"into {folder} under that name"
+        f"{check}; or name a mirror by the engine's option 'repository', or put "
+        f"{artifact.file_name} into the cache folder {folder}"
     )
 
 

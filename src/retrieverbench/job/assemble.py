@@ -31,7 +31,7 @@ from retrieverbench.model import (
     TargetResult,
     Timings,
 )
-from retrieverbench.run import Place, is_loaded, one_line
+from retrieverbench.run import Place, is_loaded, reason_and_remedy
 
 
 def assemble(
@@ -163,14 +163,13 @@ def _seen_before(prepared: Prepared, state: EntryState, empty: TargetResult) -> 
 
 def _failed(empty: TargetResult, failure: BackendError) -> TargetResult:
     absent = isinstance(failure, MissingClient | NotConfigured)
-    text = one_line(failure)
-    reason, _, remedy = text.partition("; ") if absent else (text, "", "")
+    reason, remedy = reason_and_remedy(failure)
     return replace(
         empty,
         failure=reason,
         failure_kind="absent" if absent else "failed",
         failure_code=failure.code.word,
-        remedy=remedy or None,
+        remedy=remedy,
     )
 
 

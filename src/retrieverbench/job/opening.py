@@ -13,12 +13,19 @@ from contextlib import (
     contextmanager,
 )
 
-from retrieverbench.errors import AdapterError, BackendError, InputError, RetrieverBenchError
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    InputError,
+    Refused,
+    RetrieverBenchError,
+)
 from retrieverbench.job.context import Job, settings_for
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedding, embed_set, open_embedding
 from retrieverbench.run import (
+    Connection,
     Engines,
     Opened,
     connect,
@@ -76,6 +83,7 @@ async def open_target(
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not measured: {state.failure}")
         return
+    connection = None
     try:
         with input_errors(job, state):
             if engines.needed_by(state.entry):
@@ -85,7 +93,7 @@ async def open_target(
             opened = open_adapter(state.entry, state.loaded, connection, settings)
             state.opened = await places.enter_async_context(_closing_quietly(opened, state))
     except BackendError as error:
-        _fail(job, state, error)
+        _fail(job, state, error, connection)
 
 
 def takes_vectors(state: EntryState) -> bool:
@@ -117,7 +125,7 @@ async def load_target(job: Job, state: EntryState) -> None:
         _fail(job, state, AdapterError(f"raised an InputError while loading: {error}"))
         return
     except BackendError as error:
-        _fail(job, state, error)
+        _fail(job, state, error, state.opened.connection)
         return
     finally:
         if state.place is None and state.opened.settings.resume:
@@ -151,6 +159,10 @@ async def _closing_quietly(
             state.notes.append(f"could not be removed afterwards: {one_line(error)}")
 
 
-def _fail(job: Job, state: EntryState, error: BackendError) -> None:
+def _fail(
+    job: Job, state: EntryState, error: BackendError, connection: Connection | None = None
+) -> None:
+    if isinstance(error, Refused) and connection is not None and connection.credentials:
+        error.remedy = f"{error.remedy or error.advice} ({connection.credentials})"
     state.failure = error
     job.progress.note(f"{state.entry.name}: not measured: {one_line(error)}")

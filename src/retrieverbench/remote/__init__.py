@@ -11,7 +11,7 @@ from retrieverbench.remote.batches import batches
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
 from retrieverbench.remote.masking import HIDDEN, LEAST, hide_secrets
 from retrieverbench.remote.order import ties_by_uid
-from retrieverbench.remote.status import error_for, one_line, seconds
+from retrieverbench.remote.status import error_for, one_line, seconds, shortened
 from retrieverbench.remote.terms import metadata_term
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "one_line",
     "reciprocal_rank_fusion",
     "seconds",
+    "shortened",
     "ties_by_uid",
 ]

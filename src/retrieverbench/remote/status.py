@@ -34,7 +34,7 @@ def error_for(
     if status in throttling:
         return Throttled(text, retry_after=retry_after)
     if status in {401, 403}:
-        return Refused(f"{text}; check the credentials and their rights")
+        return Refused(text, remedy=Refused.advice)
     if status == 408:
         return TimedOut(text)
     if status == 501:
@@ -46,8 +46,18 @@ def error_for(
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
     """A backend's own words without line breaks; "…" stands where they were cut."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return shortened(" ".join(text.split()), longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """At most `longest` characters, cut before the middle.
+
+    What is wrong stands at the beginning, its innermost cause and what to do at the end.
+    """
+    if len(text) <= longest:
+        return text
+    before = longest // 3
+    return f"{text[:before]}…{text[before + 1 - longest :]}"
 
 
 def seconds(text: str | None) -> float | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from retrieverbench.gate import unmeasured
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult
+from retrieverbench.remote import shortened
 from retrieverbench.report.cells import (
     DASH,
     MARK,
@@ -28,6 +29,9 @@ from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
 from retrieverbench.report.times import service_times
 from retrieverbench.report.validity import validity
+
+LONGEST = 600
+"""Characters of a reason, and of a remedy, in a cell; the artifact holds more."""
 
 
 def report_tables(artifact: Artifact) -> list[Table]:
@@ -240,8 +244,8 @@ def _absent(artifact: Artifact) -> Table:
             label,
             result.failure_kind or "",
             "yes" if result.required else "no",
-            result.failure or "",
-            result.remedy or DASH,
+            shortened(result.failure, LONGEST),
+            shortened(result.remedy or DASH, LONGEST),
         )
         for label, result in unmeasured(artifact)
         if result.failure is not None

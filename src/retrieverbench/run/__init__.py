@@ -19,7 +19,7 @@ from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapt
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import load_suite
-from retrieverbench.run.text import one_line
+from retrieverbench.run.text import one_line, reason_and_remedy
 
 __all__ = [
     "LAYOUTS",
@@ -49,6 +49,7 @@ __all__ = [
     "open_adapter",
     "open_place",
     "place_name",
+    "reason_and_remedy",
     "search_once",
     "suite_faults",
     "uid_of",

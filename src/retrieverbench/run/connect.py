@@ -24,12 +24,16 @@ from retrieverbench.run.text import one_line, refuse_short
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What an adapter is opened with. `fidelity` is None where only the backend knows."""
+    """What an adapter is opened with. `fidelity` is None where only the backend knows.
+
+    `credentials` says which environment variables the credentials come from, "" without any.
+    """
 
     endpoint: str
     secrets: Mapping[str, Secret]
     fidelity: Fidelity | None
     engine: Mapping[str, object] = field(default_factory=dict)
+    credentials: str = ""
 
 
 OnFetch = Callable[[str, int, int], None]
@@ -197,9 +201,21 @@ async def connect(entry: TargetEntry, environ: Mapping[str, str], engines: Engin
                 f"export {entry.endpoint_env}=<address of the server>"
             )
     plain, found = _split(endpoint, entry.endpoint_env or "endpoint")
+    origin = _origin(entry, found)
     secrets = {**found, **secrets}
     refuse_short(secrets, f"target {entry.name!r}")
-    return Connection(plain, secrets, None)
+    return Connection(plain, secrets, None, credentials=origin)
+
+
+def _origin(entry: TargetEntry, in_address: Mapping[str, Secret]) -> str:
+    """Where a reader finds the credentials that a server may refuse."""
+    variables = list(entry.secrets.values())
+    if in_address.keys() - entry.secrets.keys():
+        variables.insert(0, entry.endpoint_env)
+    if not variables:
+        return f"neither the address nor 'secrets' of target {entry.name!r} holds any"
+    named = ", ".join(variable for variable in variables if variable)
+    return f"they come from environment variable {named}" if named else "they stand in the suite"
 
 
 def _split(endpoint: str, source: str) -> tuple[str, dict[str, Secret]]:

@@ -53,10 +53,7 @@ class Step:
             raise Abandoned(f"{name} did not end within {self.seconds:g} s {LEFT_BEHIND}")
         error = outcome.error
         if outcome.late and (error is None or isinstance(error, asyncio.CancelledError)):
-            raise TimedOut(
-                f"{name} did not end within {self.seconds:g} s; "
-                "raise the suite's timeout or see what the backend is doing"
-            )
+            raise TimedOut(f"{name} did not end within {self.seconds:g} s", remedy=TimedOut.advice)
         if error is not None:
             self._raise(error)
         return cast("T", outcome.value)

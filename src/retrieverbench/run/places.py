@@ -142,7 +142,7 @@ async def open_adapter(
             await _close(adapter, loaded.name, hidden)
         except BackendError as second:
             if isinstance(error, BackendError):
-                error.args = (f"{error}; and afterwards: {second}",)
+                error.args = (f"{error.reason}; and afterwards: {second.reason}",)
         raise
     await _close(adapter, loaded.name, hidden)
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from retrieverbench.adapter import Secret
-from retrieverbench.errors import InputError, NotConfigured
-from retrieverbench.remote import LEAST, hide_secrets
+from retrieverbench.errors import BackendError, InputError, MissingClient, NotConfigured
+from retrieverbench.remote import LEAST, hide_secrets, shortened
 
 FILE_MODULE = "retrieverbench_file_"
 """How the names of modules begin that are made of users' files."""
+LONGEST_REASON = 2_000
+"""Characters of a reason, and of a remedy, that an artifact keeps; reports show fewer."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -24,11 +26,25 @@ def text_of(error: BaseException | str) -> str:
         return f"(its text cannot be read: {type(second).__name__})"
 
 
-def one_line(error: BaseException | str, limit: int = 300) -> str:
-    """An error's text in one printable line of at most `limit` characters, "…" if cut."""
+def one_line(error: BaseException | str, limit: int = 500) -> str:
+    """An error's text in one printable line of at most `limit` characters, "…" where cut."""
     text = "".join(c if c.isprintable() else " " for c in text_of(error))
     line = " ".join(text.split())
-    return (line if len(line) <= limit else f"{line[: limit - 1]}…") or type(error).__name__
+    return shortened(line, limit) or type(error).__name__
+
+
+def reason_and_remedy(error: BackendError) -> tuple[str, str]:
+    """What is wrong and what to do about it, each in one line.
+
+    The texts of what is not there (no client, no address) are `reason; remedy` where they name
+    none apart; whatever tells none gets the advice of its kind.
+    """
+    reason, remedy = text_of(error), error.remedy
+    if remedy:
+        reason = reason.removesuffix(f"; {remedy}")
+    elif isinstance(error, MissingClient | NotConfigured):
+        reason, _, remedy = reason.partition("; ")
+    return one_line(reason, LONGEST_REASON), one_line(remedy or error.advice, LONGEST_REASON)
 
 
 def place_in_file(error: BaseException) -> str:
@@ -75,6 +91,8 @@ def hide_in(error: BaseException, hidden: Iterable[str]) -> None:
     error.args = tuple(
         hide_secrets(part, values) if isinstance(part, str) else part for part in error.args
     )
+    if isinstance(error, BackendError):
+        error.remedy = hide_secrets(error.remedy, values)
     if isinstance(error, InputError):
         error.faults = tuple(hide_secrets(line, values) for line in error.faults)
     if hasattr(error, "__notes__"):

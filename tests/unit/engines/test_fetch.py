@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -16,10 +17,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+import trustme
 
 from retrieverbench.engines.fetch import Artifact, cache_folder, fetch
 from retrieverbench.engines.processes import free_port
 from retrieverbench.errors import BackendError, Unavailable
+from tls_support import terminated
 
 pytestmark = pytest.mark.anyio
 
@@ -129,6 +132,32 @@ async def test_a_failure_names_everything_needed(
     assert "\n" not in text
     del caught
     gc.collect()  # a connection left open would be a warning, and so an error
+
+
+async def test_a_foreign_certificate_tells_how_to_trust_it(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The remedy names the variable that the client obeys, and it works."""
+    pin = repository.add("a", b"right")
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with terminated(repository.url, context) as address:
+        with pytest.raises(Unavailable) as caught:
+            await fetch([pin], tmp_path / "cache", repository=f"{address}/")
+        assert "CERTIFICATE_VERIFY_FAILED" in caught.value.reason
+        for named in ("REQUESTS_CA_BUNDLE", "'repository'", str(tmp_path / "cache")):
+            assert named in caught.value.remedy
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+        (path,) = await fetch([pin], tmp_path / "cache", repository=f"{address}/")
+    assert path.read_bytes() == b"right"
+    del caught
+    gc.collect()
 
 
 async def test_an_address_that_is_none_is_named_without_its_secret(tmp_path: Path) -> None:

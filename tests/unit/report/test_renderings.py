@@ -25,7 +25,7 @@ from retrieverbench.model import (
 )
 from retrieverbench.report import print_report, render_markdown
 from retrieverbench.report.table import Table
-from retrieverbench.report.tables import headline, report_tables, summary
+from retrieverbench.report.tables import LONGEST, headline, report_tables, summary
 
 MakeArtifact = Callable[..., Artifact]
 LABEL = "fake/lexical/filter"
@@ -152,8 +152,9 @@ def test_a_failed_target_never_shows_a_number(
         leaks=None,
         backend=None,
         load_seconds=None,
-        failure="connection refused",
+        failure="connection " * 200 + "refused",
         failure_kind="failed",
+        remedy="start it",
     )
     artifact = judged(
         make_artifact(make_result(), failed), Rule("minimum", "m", metric="MRR", value=0.5)
@@ -164,12 +165,16 @@ def test_a_failed_target_never_shows_a_number(
                 continue
             assert found.title in {"Not measured", "Rules"}
             assert not any(cell.replace(".", "").isdigit() for cell in cells)
-    assert row(artifact, "Not measured") == {
+    shown = row(artifact, "Not measured")
+    reason = shown.pop("reason")
+    assert reason.startswith("connection connection")
+    assert reason.endswith("connection refused")
+    assert len(reason) == LONGEST
+    assert shown == {
         "target": "down/lexical/filter",
         "kind": "failed",
         "required": "no",
-        "reason": "connection refused",
-        "what would make it run": "-",
+        "what would make it run": "start it",
     }
 
 

@@ -88,6 +88,18 @@ async def test_unset_variables_say_what_to_export(environ: dict[str, str]) -> No
         await connect(entry, environ, Engines())
 
 
+async def test_where_credentials_come_from_is_named() -> None:
+    """Of an address its variable, of secrets theirs: what a refused reader must correct."""
+    environ = {"DSN": f"http://u:{SECRET}@h", "KEY": SECRET}
+    both = TargetEntry("x", endpoint_env="DSN", secrets={"api_key": "KEY"})
+    plain = TargetEntry("x", name="mine", endpoint="http://h")
+    told = [(await connect(entry, environ, Engines())).credentials for entry in (both, plain)]
+    assert told == [
+        "they come from environment variable DSN, KEY",
+        "neither the address nor 'secrets' of target 'mine' holds any",
+    ]
+
+
 async def test_address_that_cannot_be_read_is_a_failure_and_not_shown() -> None:
     environ = {"URL": f"http://u:{SECRET}#x@h"}
     with pytest.raises(Unavailable, match="URL: there is an @ behind the host") as caught:

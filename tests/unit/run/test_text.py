@@ -7,8 +7,16 @@ import traceback
 import pytest
 
 from retrieverbench.adapter import Secret
-from retrieverbench.errors import BackendError, InputError, NotConfigured
-from retrieverbench.run.text import hidden_values, hide_in, one_line, refuse_short, text_of
+from retrieverbench.errors import BackendError, InputError, NotConfigured, Refused, Unavailable
+from retrieverbench.run.text import (
+    LONGEST_REASON,
+    hidden_values,
+    hide_in,
+    one_line,
+    reason_and_remedy,
+    refuse_short,
+    text_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,12 +25,34 @@ from retrieverbench.run.text import hidden_values, hide_in, one_line, refuse_sho
         ("a\nb\r\n  c", "a b c"),
         ("\x1b[31mred\x07", "[31mred"),
         ("", "ValueError"),
-        ("x" * 400, "x" * 299 + "…"),
+        ("a" * 300 + "b" * 300, "a" * 166 + "…" + "a" * 33 + "b" * 300),
         ("bidi\u202eabc", "bidi abc"),
     ],
 )
 def test_one_line(text: str, line: str) -> None:
     assert one_line(ValueError(text)) == line
+
+
+def test_a_remedy_is_told_apart_and_outlives_every_cut() -> None:
+    """Given apart, split from what is not there, or the advice of the kind; never in the reason."""
+    apart = Unavailable("x" * 3_000 + " innermost", remedy="start it")
+    reason, remedy = reason_and_remedy(apart)
+    assert reason.endswith(" innermost")
+    assert len(reason) == LONGEST_REASON
+    assert remedy == "start it"
+    assert one_line(apart).endswith("innermost; start it")
+    assert reason_and_remedy(NotConfigured("no address; export URL")) == (
+        "no address",
+        "export URL",
+    )
+    told = Unavailable("down; hint: server's own words")
+    assert reason_and_remedy(told) == (str(told), Unavailable.advice)
+
+
+def test_a_secret_in_a_remedy_is_hidden() -> None:
+    error = Refused("no", remedy="not hunter2")
+    hide_in(error, ["hunter2"])
+    assert str(error) == "no; not ***"
 
 
 def test_user_is_no_secret() -> None:

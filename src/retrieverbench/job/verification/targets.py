@@ -124,8 +124,6 @@ def _failure_faults(result: TargetResult) -> Iterator[Fault]:
         yield Fault("failure_kind", None, "'absent' or 'failed' beside a failure")
     elif result.failure_kind == "absent" and result.failure_code != Code.CONNECT.word:
         yield Fault("failure_code", result.failure_code, "'connect' where nothing can answer")
-    elif result.failure_kind == "failed" and result.remedy is not None:
-        yield Fault("remedy", result.remedy, "None: a backend that failed tells its own")
 
 
 def case_faults(result: TargetResult, golden: GoldenSet) -> Iterator[Fault]:

@@ -72,7 +72,9 @@ async def test_an_old_client_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 async def test_a_dead_server(front: Started) -> None:
-    with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1: .*is it running\?") as caught:
+    with pytest.raises(
+        Unavailable, match=r"127\.0\.0\.1:1: .*check that the server runs"
+    ) as caught:
         await Qdrant.open(replace(settings_for(front), endpoint="http://127.0.0.1:1"))
     assert caught.value.code == Code.CONNECT
 

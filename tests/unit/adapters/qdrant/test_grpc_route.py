@@ -173,6 +173,6 @@ async def test_no_server_on_that_port(front: Started) -> None:
         unused = probe.getsockname()[1]
     async with adapter(front, options=by_grpc(unused)) as target:
         await load(target, twins(1))
-        with pytest.raises(Unavailable, match="is it running, and is gRPC on") as caught:
+        with pytest.raises(Unavailable, match="and that gRPC is on") as caught:
             await target.search(ask(A, "dense", unit_vectors(1)[0]))
         assert caught.value.code == Code.CONNECT
