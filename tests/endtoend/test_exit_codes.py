@@ -60,14 +60,32 @@ def test_example_passes_with_0(bench: Bench) -> None:
 
 
 def test_failed_rule_is_1(bench: Bench) -> None:
-    rule = '[[rules]]\nkind = "minimum"\nmetric = "Precision@5"\nvalue = 0.99'
+    rule = '[[rules]]\nkind = "maximum"\nmetric = "Recall@10"\nvalue = 0.1'
     options = ("--junit", "junit.xml", "--annotations", "azure")
     done = bench.run("run", bench.suite(MEMORY, more=rule), *options)
     assert done.returncode == 1, done.stderr
-    assert "minimum Precision@5 on memory/lexical/filter" in done.stdout
+    assert "maximum Recall@10 on memory/lexical/filter" in done.stdout
     assert "\n##vso[task.logissue type=error;sourcepath=test.toml;linenumber=" in done.stdout
     junit = (bench.folder / "junit.xml").read_text(encoding="utf-8")
     assert junit.count("<failure") == 2, "the rule and the verdict"
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "value", "fault"),
+    [
+        ("minimum", 'metric = "nDCG@10"', 0.0, "cannot fail: nDCG@10 is never below 0"),
+        ("minimum", 'metric = "P@5"', 0.99, "cannot be met: P@5 is never above 0."),
+        ("counter", 'counter = "errors"', 1e18, "cannot fail: errors is never above "),
+    ],
+)
+def test_rule_that_no_outcome_can_break_or_keep_is_2(
+    bench: Bench, kind: str, subject: str, value: float, fault: str
+) -> None:
+    rule = f'[[rules]]\nkind = "{kind}"\n{subject}\nvalue = {value}'
+    done = bench.run("run", bench.suite(MEMORY, more=rule))
+    assert done.returncode == 2, done.stdout
+    assert f"rules.0.value: {value:g} {fault}" in done.stderr
+    assert "loading" not in done.stderr
 
 
 def test_wrong_input_is_2_and_touches_nothing(bench: Bench) -> None:

@@ -1,13 +1,19 @@
-"""A file is written whole or not at all, and a link stays a link."""
+"""Regular files alone are read and written; what is written is whole, and a link stays a link."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
+from retrieverbench import files
 from retrieverbench.errors import InputError
-from retrieverbench.files import write_whole
+from retrieverbench.files import open_file, read_whole, write_whole
 
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -40,3 +46,78 @@ def test_through_a_link_what_it_leads_to_is_written(tmp_path: Path, there: bool)
     assert link.is_symlink()
     assert real.read_bytes() == b"new"
     assert {path.name for path in tmp_path.rglob("*")} == {"far", "link.json", "real.json"}
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_what_is_no_regular_file_is_neither_read_nor_written(
+    tmp_path: Path, kind: str, *, linked: bool
+) -> None:
+    path = tmp_path / "x"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(path))
+    else:
+        path = Path("/dev/zero")
+    if linked:
+        (tmp_path / "link").symlink_to(path)
+        path = tmp_path / "link"
+    with pytest.raises((InputError, OSError), match=r"not a regular file|No such device"):
+        open_file(path)
+    with pytest.raises(InputError, match="not a regular file; name a file"):
+        write_whole(path, b"x")
+    assert not path.is_file()
+
+
+def test_a_folder_and_nothing_are_errors_of_the_system(tmp_path: Path) -> None:
+    for path, error in ((tmp_path, IsADirectoryError), (tmp_path / "no", FileNotFoundError)):
+        with pytest.raises(error):
+            open_file(path)
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (gzip.compress(b"{}"), "compressed with gzip; unpack it"),
+        (b"PK\x03\x04....", "compressed with zip; unpack it"),
+        (b"\x28\xb5\x2f\xfd....", "compressed with zstd; unpack it"),
+        (bz2.compress(b"{}"), "compressed with bzip2; unpack it"),
+        (lzma.compress(b"{}"), "compressed with xz; unpack it"),
+        ("{}".encode("utf-16"), "text in UTF-16; save it as UTF-8"),
+        ("{}".encode("utf-32"), "text in UTF-32; save it as UTF-8"),
+        (b"\xfe\xff\x00{\x00}", "text in UTF-16; save it as UTF-8"),
+    ],
+)
+def test_what_is_packed_or_not_utf8_is_called_so(tmp_path: Path, head: bytes, what: str) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(head)
+    with pytest.raises(InputError) as caught:
+        read_whole(path)
+    assert str(caught.value) == f"{path}: is {what}" + (
+        " and name what it holds" if "unpack" in what else ""
+    )
+
+
+def test_gzip_is_let_through_where_it_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(b"x"))
+    with open_file(path, gzip=True) as file:
+        assert file.read(2) == b"\x1f\x8b"
+
+
+def test_no_more_is_read_whole_than_the_memory_can_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match="is larger than 1 GiB; name another file"):
+        read_whole(path)
+    monkeypatch.setattr(files, "WHOLE_LIMIT", 3)
+    path.write_bytes(b"1234")
+    with pytest.raises(InputError, match="is larger"):
+        read_whole(path)
+    path.write_bytes(b"123")
+    assert read_whole(path) == b"123"

@@ -63,8 +63,8 @@ def _unwritable(path: Path) -> str | None:
     import tempfile
 
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        return "it is a folder"
+    if target.exists() and not target.is_file():
+        return "it is a folder" if target.is_dir() else "it is no regular file"
     try:
         tempfile.TemporaryFile(dir=nearest(target.parent)).close()
     except OSError as error:

@@ -43,6 +43,8 @@ def score(
 ) -> int:
     """Score a TREC run file against judgements (TREC or BEIR), both of which are only read.
 
+    They may be gzipped. They are read more than once, so a pipe such as <(...) is refused.
+
     What was unusual in them is told on standard error. Exits 5 when no mean could be computed.
     """
     from retrieverbench.golden.runs import read_run

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import read_whole
 
 
 class Shipped:
@@ -34,7 +35,7 @@ class Shipped:
     def read(cls, path: Path) -> Shipped:
         """Read JSONL of {"query": text, "vector": numbers}; InputError with every fault."""
         try:
-            content = path.read_bytes()
+            content = read_whole(path)
         except OSError as error:
             raise InputError(
                 f"{path}: cannot be read ({error.strerror}); embedding 'shipped' needs a file "

@@ -6,7 +6,7 @@ from retrieverbench.gate.evaluate import against_mean
 from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.judge import conclude, evaluate_all, judge
 from retrieverbench.gate.leaking import finding_text, leak_of
-from retrieverbench.gate.rules import rule_faults
+from retrieverbench.gate.rules import reach_faults, rule_faults
 
 __all__ = [
     "against_mean",
@@ -17,6 +17,7 @@ __all__ = [
     "judge",
     "judge_audit",
     "leak_of",
+    "reach_faults",
     "rule_faults",
     "unmeasured",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from retrieverbench.gate.against import baseline_mean
 from retrieverbench.gate.compare import differences
+from retrieverbench.gate.reach import GUARD, limit_fault, loss_fault, reach
 from retrieverbench.gate.rules import own_faults
 from retrieverbench.gate.subjects import (
     canonical,
@@ -27,9 +28,6 @@ from retrieverbench.model import (
     TargetResult,
     Word,
 )
-
-GUARD = 1e-9
-"""Comparisons of points favour passing by this much, and round nothing."""
 
 MIN_SLICE = 5
 """A slice of fewer cases cannot carry a rule."""
@@ -78,6 +76,11 @@ def evaluate(
     if observed.value is None:
         return _result(rule, result, "fail", observed.reason, observed=observed)
     if rule.kind in {"minimum", "maximum", "counter"}:
+        name = full_name(canonical(rule.metric or rule.counter or ""), scores)
+        golden = artifact.golden if part.cases is None else None
+        fault = limit_fault(rule, *reach(name, golden, part.n, result.depth))
+        if fault is not None:
+            return _result(rule, result, "refused", fault, observed=observed)
         return _bound(rule, result, observed)
     return _against_baseline(rule, result, observed, part, artifact, baselines)
 
@@ -171,18 +174,27 @@ def _for_information(
 
 
 def against_mean(result: RuleResult, rule: Rule, then: float) -> RuleResult:
-    """The rule's result once what it observed is compared with a baseline's mean."""
+    """The rule's result once what it observed is compared with a baseline's mean.
+
+    A rule is refused where nothing worse than it tolerates is possible.
+    """
     tolerance = rule.tolerance or 0.0
     value = result.observed
     assert value is not None
-    sign = -1.0 if is_lower_better(canonical(rule.metric or "")) else 1.0
+    name = canonical(rule.metric or "")
+    lower = is_lower_better(name)
+    sign = -1.0 if lower else 1.0
+    limit = then - sign * tolerance
+    fault = loss_fault(rule, then, *reach(name), lower=lower)
+    if fault is not None:
+        return replace(result, word="refused", reason=fault, limit=limit, baseline=then)
     holds = sign * (value - then) >= -tolerance - GUARD
     reason = f"{rule.metric} {value:.6g}, baseline {then:.6g}, tolerance {tolerance:g}"
     return replace(
         result,
         word="pass" if holds else "fail",
         reason="" if holds else reason,
-        limit=then - sign * tolerance,
+        limit=limit,
         baseline=then,
     )
 

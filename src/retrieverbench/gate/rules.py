@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from retrieverbench.errors import InputError
-from retrieverbench.gate.subjects import counter_fault, subject_fault
-from retrieverbench.metrics import parse_metric
+from retrieverbench.gate.reach import limit_fault, reach
+from retrieverbench.gate.subjects import canonical, counter_fault, subject_fault
 from retrieverbench.metrics.scoring import SLICES
-from retrieverbench.model import Rule, Target
+from retrieverbench.model import GoldenRecord, Rule, Target
 from retrieverbench.options import nearest
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -44,6 +43,29 @@ def rule_faults(
     ]
 
 
+def reach_faults(
+    rules: Sequence[Rule],
+    golden: GoldenRecord,
+    depth: int,
+    file: str,
+    lines: Mapping[tuple[str | int, ...], int] | None = None,
+) -> list[str]:
+    """As `rule_faults`, for limits that no answers to this set could break, or none keep.
+
+    Rules without fault of their own are looked at; those of a slice are when it is known.
+    """
+    faults = []
+    for number, rule in enumerate(rules):
+        name = rule.metric or rule.counter
+        if name is None or rule.slice:
+            continue
+        low, high = reach(canonical(name), golden, golden.cases, depth)
+        if text := limit_fault(rule, low, high):
+            line = _line(rule, number, text, lines or {})
+            faults.append(f"{file}:{line}: rules.{number}.{text}")
+    return faults
+
+
 def _line(rule: Rule, number: int, text: str, lines: Mapping[tuple[str | int, ...], int]) -> int:
     """The line of the key that a fault begins with, or of the part of it that is known."""
     key: list[str | int] = list(text.partition(":")[0].split("."))
@@ -70,11 +92,9 @@ def own_faults(rule: Rule) -> Iterator[str]:
             yield f"{key}: missing; a {rule.kind!r} rule needs it"
         elif given and key not in needed:
             yield f"{key}: a {rule.kind!r} rule has no such key; remove it"
-    if rule.metric is not None and (fault := subject_fault(rule.metric)):
-        yield f"metric: {fault}"
-    if rule.counter is not None and (fault := counter_fault(rule.counter)):
-        yield f"counter: {fault}"
-    yield from _range_faults(rule)
+    subject = [fault for fault in _subject_faults(rule) if fault]
+    yield from subject
+    yield from _range_faults(rule, None if subject else rule.metric or rule.counter)
     yield from _slice_faults(rule)
 
 
@@ -98,8 +118,19 @@ def _faults(rules: Sequence[Rule], targets: Sequence[Target]) -> Iterator[tuple[
                 yield number, f"targets: no target {name!r:.80}; {nearest(name, known)}"
 
 
-def _range_faults(rule: Rule) -> Iterator[str]:
-    """Numbers that no outcome, or every outcome, would satisfy."""
+def _subject_faults(rule: Rule) -> Iterator[str]:
+    if rule.metric is not None and (fault := subject_fault(rule.metric)):
+        yield f"metric: {fault}"
+    if rule.counter is not None and (fault := counter_fault(rule.counter)):
+        yield f"counter: {fault}"
+
+
+def _range_faults(rule: Rule, subject: str | None) -> Iterator[str]:
+    """Numbers that every outcome, or none, would satisfy, whatever is measured.
+
+    `subject` is the metric or counter, None where it is not known. What a golden set, a slice
+    or a baseline bounds is found once they are read.
+    """
     for key in ("value", "tolerance"):
         number = getattr(rule, key)
         if number is not None and not math.isfinite(number):
@@ -107,18 +138,13 @@ def _range_faults(rule: Rule) -> Iterator[str]:
             return
     if rule.tolerance is not None and not 0 <= rule.tolerance < 1:
         yield f"tolerance: {rule.tolerance:g} is not in 0..1; every metric lies there"
-    if rule.value is not None and rule.value < 0:
-        yield f"value: {rule.value:g} is below 0; nothing measured is"
-    if rule.value is not None and rule.value > 1 and _is_metric(rule.metric):
+    if rule.value is None or subject is None:
+        return
+    low, high = reach(canonical(subject))
+    if rule.value > high:
         yield f"value: {rule.value:g} is above 1; metrics are shares, write 0.85 for 85 %"
-
-
-def _is_metric(name: str | None) -> bool:
-    try:
-        parse_metric(name or "")
-    except InputError:
-        return False
-    return True
+    elif fault := limit_fault(rule, low, high):
+        yield fault
 
 
 def _slice_faults(rule: Rule) -> Iterator[str]:

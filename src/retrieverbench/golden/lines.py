@@ -12,16 +12,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import BinaryIO, NoReturn, Protocol
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import LINE_LIMIT, open_file, read_whole
 from retrieverbench.golden.faults import Faults, plural, quote, type_of
 from retrieverbench.golden.text import BOM, LFS, decode_line
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _REMEDY = "every line holds one complete JSON object"
 _REWRITE = "write each object on a line of its own"
+_BEGINNING = 1 << 28
+"""Bytes of a file with a broken first line that are looked at, to say what it is instead."""
 
 
 class Digest(Protocol):
@@ -43,12 +47,12 @@ class Line:
 def read_file(path: Path) -> bytes:
     """The bytes of a file; InputError if it cannot be read."""
     with _reading(path):
-        return path.read_bytes()
+        return read_whole(path)
 
 
 def check_readable(path: Path) -> None:
-    """Raise InputError if the file cannot be read; no more than its first byte is."""
-    with _reading(path), path.open("rb") as file:
+    """Raise InputError if the file cannot be read; no more than its beginning is."""
+    with _reading(path), open_file(path) as file:
         file.read(1)
 
 
@@ -68,9 +72,10 @@ def stream_lines(
 
     Raises InputError if the file cannot be read.
     """
-    with _reading(path), path.open("rb") as file:
+    with _reading(path), open_file(path) as file:
         pieces = _digested(file, digest)
-        yield from _Parser(faults, allow_nan=allow_nan).lines(pieces, path.read_bytes)
+        parser = _Parser(faults, allow_nan=allow_nan)
+        yield from parser.lines(pieces, lambda: _beginning(path))
 
 
 @contextmanager
@@ -81,9 +86,14 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
-def _digested(file: Iterable[bytes], digest: Digest | None) -> Iterator[bytes]:
-    """Lines without their ends."""
-    for piece in file:
+def _beginning(path: Path) -> bytes:
+    with open_file(path) as file:
+        return file.read(_BEGINNING)
+
+
+def _digested(file: BinaryIO, digest: Digest | None) -> Iterator[bytes]:
+    """Lines without their ends; of one that is too long only as much as shows that it is."""
+    for piece in iter(partial(file.readline, LINE_LIMIT + 2), b""):
         if digest is not None:
             digest.update(piece)
         yield piece.removesuffix(b"\n")
@@ -104,6 +114,11 @@ class _Parser:
         """The objects of a file's lines; `whole` reads all of it, if its first line is broken."""
         started = False
         for number, line in enumerate(pieces, 1):
+            if len(line) > LINE_LIMIT:
+                self._faults.error(
+                    "G03", f"is longer than {LINE_LIMIT >> 20} MiB; {_REMEDY}", number
+                )
+                return
             if number == 1 and line.startswith(LFS):
                 self._faults.error("G05", _lfs_message(whole()), 1)
                 return

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import read_whole
 from retrieverbench.golden.faults import Faults, quote
 from retrieverbench.golden.lines import read_lines
 from retrieverbench.model import Corpus, GoldenCase
@@ -127,7 +128,7 @@ def read_manifest(
             )
         return None
     try:
-        raw: object = json.loads(where.read_bytes())
+        raw: object = json.loads(read_whole(where))
     except (OSError, ValueError) as error:
         faults.error("G33", f"unreadable: {error}; restore it, or remove it and write it anew")
         return None
@@ -210,7 +211,7 @@ def check_previous(manifest: Manifest, path: Path, ids: Collection[str], faults:
     if previous is None:
         return
     old = path.with_name(f"{manifest.name}.v{previous.version}.jsonl")
-    raw = old.read_bytes() if old.is_file() else b""
+    raw = read_whole(old) if old.is_file() else b""
     if hashlib.sha256(raw).hexdigest() != previous.sha256:
         faults.error(
             "G35",

@@ -10,16 +10,20 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader
 from itertools import compress, count, pairwise
 from operator import ne
 from pathlib import Path
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import LINE_LIMIT, open_file
 from retrieverbench.golden.faults import Faults
 
 BLOCK = 1 << 15
 """Bytes read at once: few enough that the words of a block stay in the cache of a processor."""
+LF = b"\n"
 _GZIP = b"\x1f\x8b"
+_TOO_LONG = f"is longer than {LINE_LIMIT >> 20} MiB; end every line with LF"
 BOM = b"\xef\xbb\xbf"
 LFS = b"version https://git-lfs.github.com/spec/"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -34,11 +38,11 @@ def read_blocks(path: Path, faults: Faults) -> Iterator[tuple[int, bytes]]:
     """
     number = 1
     try:
-        with path.open("rb") as probe:
-            opener = gzip.open if probe.read(2) == _GZIP else open
-        with opener(path, "rb") as file:
+        with open_file(path, gzip=True) as raw, _unpacked(raw) as file:
             while block := file.read(BLOCK):
-                block += file.readline()
+                block += file.readline(LINE_LIMIT)
+                if len(block) >= LINE_LIMIT:
+                    raise InputError(f"{path}:{number + block.count(LF)}: {_TOO_LONG}")
                 if number == 1:
                     block = _beginning(block, faults)
                 if b"\r" in block:
@@ -50,6 +54,14 @@ def read_blocks(path: Path, faults: Faults) -> Iterator[tuple[int, bytes]]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: cannot be read ({reason}); check the path") from error
+
+
+def _unpacked(file: BufferedReader) -> BufferedReader | gzip.GzipFile:
+    is_packed = file.read(len(_GZIP)) == _GZIP
+    file.seek(0)
+    if is_packed:
+        return gzip.open(file)
+    return file
 
 
 def _beginning(block: bytes, faults: Faults) -> bytes:

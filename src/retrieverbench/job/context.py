@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from retrieverbench.adapter import Settings
+from retrieverbench.files import open_file
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress
 from retrieverbench.job.state import EntryState
@@ -94,7 +95,7 @@ def _prefix(job: Job, state: EntryState) -> str:
         return job.run_id
     suite, vectors = job.prepared.suite, ""
     if suite.vectors:
-        with suite.resolve(suite.vectors).open("rb") as file:
+        with open_file(suite.resolve(suite.vectors)) as file:
             vectors = hashlib.file_digest(file, "sha256").hexdigest()
     known = [
         suite.name,

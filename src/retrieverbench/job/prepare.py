@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrieverbench.errors import InputError, MissingClient
-from retrieverbench.gate import rule_faults
+from retrieverbench.gate import reach_faults, rule_faults
 from retrieverbench.golden import load_set, load_vectors, select_cases
-from retrieverbench.job.scoring import chunks_per_tenant
+from retrieverbench.job.scoring import chunks_per_tenant, golden_record
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
@@ -86,6 +86,9 @@ def prepare(
     if suite.vectors:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus)
     faults = _attach_faults(suite, kept, corpus)
+    if rules:
+        record = golden_record(golden, corpus, metrics)
+        faults += reach_faults(rules, record, suite.depth, str(suite.path), suite.lines)
     if faults:
         raise InputError(*faults)
     return Prepared(

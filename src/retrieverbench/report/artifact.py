@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import read_whole
 from retrieverbench.model import SCHEMA, Artifact
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
         raw = json.loads(data)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; name a .json file") from None

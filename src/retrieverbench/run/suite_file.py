@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import read_whole
 from retrieverbench.options import parse_options
 from retrieverbench.run.registry import is_file
 from retrieverbench.run.suite import Suite
@@ -51,7 +52,7 @@ def load_suite(path: Path) -> Suite:
 
 def _read(path: Path) -> tuple[bytes, str]:
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
         return data, data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(

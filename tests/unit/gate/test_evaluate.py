@@ -246,6 +246,9 @@ def test_counters(make_result: MakeResult, make_artifact: MakeArtifact) -> None:
     assert (found.word, found.observed, found.n) == ("fail", 1.0, 12)
     assert "first: case 'c2': timeout: no answer" in found.reason
     assert judged(rule("counter", counter="errors", value=1), artifact).word == "pass"
+    found = judged(rule("counter", counter="errors", value=1e18), artifact)
+    assert (found.word, found.observed) == ("refused", 1.0)
+    assert "cannot fail: errors is never above 12" in found.reason
     assert judged(rule("counter", counter="errors:auth", value=0), artifact).word == "pass"
     assert judged(rule("counter", counter="errors:timeout", value=0), artifact).word == "fail"
     assert judged(rule("counter", counter="duplicates", value=0), artifact).word == "fail"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from retrieverbench.gate import rule_faults
+from retrieverbench.gate import reach_faults, rule_faults
 from retrieverbench.gate.rules import applies_to
-from retrieverbench.model import Rule, Target
+from retrieverbench.model import GoldenRecord, Rule, Target
 
 TARGETS = [Target("pg", "pgvector", "dense"), Target("mem", "memory", "lexical")]
 GOOD: dict[str, dict[str, Any]] = {
@@ -84,7 +84,17 @@ def test_targets_by_name_mode_or_label(name: str) -> None:
         (rule("counter", counter="ties:x"), "counter: 'ties:x' takes no ':'"),
         (rule("counter", counter="abstention_rate"), "counter: 'abstention_rate' is better when"),
         (rule(value=85), "value: 85 is above 1; metrics are shares, write 0.85 for 85 %"),
-        (rule(value=-0.1), "value: -0.1 is below 0"),
+        (
+            rule(value=-0.1),
+            "value: -0.1 cannot fail: Recall@10 is never below 0 here; write a limit",
+        ),
+        (rule(value=0.0), "value: 0 cannot fail: Recall@10 is never below 0 here; write a limit"),
+        (rule(metric="cases", value=0), "value: 0 cannot fail: cases is never below 0 here; write"),
+        (rule(metric="robustness:mrr", value=-1), "value: -1 cannot fail: robustness:mrr is "),
+        (rule("maximum", value=1), "value: 1 cannot fail: false_answer_rate is never above 1"),
+        (rule("maximum", value=-0.1), "value: -0.1 cannot be met: false_answer_rate is never"),
+        (rule("counter", counter="forbidden_rate@5", value=1.0), "value: 1 cannot fail: forb"),
+        (rule("counter", counter="underfill_rate@5", value=5), "value: 5 is above 1; metrics are"),
         (rule(value=float("nan")), "value: nan is not a finite number"),
         (rule("counter", value=float("inf")), "value: inf is not a finite number"),
         (rule("tolerance", tolerance=1.0), "tolerance: 1 is not in 0..1"),
@@ -97,6 +107,40 @@ def test_targets_by_name_mode_or_label(name: str) -> None:
 def test_fault(bad: Rule, fault: str) -> None:
     (found,) = faults(bad)
     assert found.startswith(f"s.toml:7: rules.0.{fault}")
+
+
+def record(ceilings: dict[str, float]) -> GoldenRecord:
+    return GoldenRecord("g", 1, "", "c", "", 12, 20, 2, 1, 0, 2, ceilings=ceilings)
+
+
+@pytest.mark.parametrize(
+    ("made", "fault"),
+    [
+        (rule("counter", value=1e18), "value: 1e+18 cannot fail: errors is never above 12 here"),
+        (rule("counter", value=12), "value: 12 cannot fail"),
+        (rule("counter", value=11), ""),
+        (rule("counter", counter="errors:timeout", value=12), "value: 12 cannot fail"),
+        (rule("counter", counter="duplicates", value=119), ""),
+        (rule("counter", counter="duplicates", value=120), "value: 120 cannot fail"),
+        (rule("counter", counter="forbidden@3", value=36), "value: 36 cannot fail"),
+        (rule("counter", counter="unknown_cases", value=1e18), ""),
+        (rule(metric="cases", value=100), ""),
+        (
+            rule(metric="depth_min", value=11),
+            "value: 11 cannot be met: depth_min is never above 10",
+        ),
+        (rule(metric="P@5", value=0.3), "value: 0.3 cannot be met: P@5 is never above 0.25 here"),
+        (rule(metric="P@5", value=0.25), ""),
+        (rule("maximum", metric="Precision@3-l2", value=0.3), "value: 0.3 cannot fail"),
+        (rule("maximum", metric="P@3", value=0.3), "value: 0.3 cannot fail"),
+        (rule(metric="P@5", value=0.3, slice={"tenant": "a"}), ""),
+        (rule("must_pass"), ""),
+    ],
+)
+def test_limits_that_no_answer_to_the_set_breaks_or_keeps(made: Rule, fault: str) -> None:
+    golden = record({"precision@5": 0.25, "precision@3-l2": 0.3})
+    found = reach_faults([made], golden, 10, "s.toml", {("rules", 0, "value"): 9})
+    assert [line.startswith(f"s.toml:9: rules.0.{fault}") for line in found] == [True] * bool(fault)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from retrieverbench.errors import InputError
+from retrieverbench.golden import lines
 from retrieverbench.golden.faults import Faults
-from retrieverbench.golden.lines import Line, read_file, read_lines
+from retrieverbench.golden.lines import Line, read_file, read_lines, stream_lines
 
 LFS = (
     b"version https://git-lfs.github.com/spec/v1\n"
@@ -176,3 +177,16 @@ def test_no_message_says_at_twice() -> None:
         "f:1: not valid JSON: Invalid control character at column 11",
         "f:2: not valid JSON: Unterminated string starting at column 7",
     ]
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 10)
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"a": 12}\n{"a": "' + b"x" * 100 + b'"}\n{"a": 3}\n')
+    faults = Faults("f")
+    assert list(stream_lines(path, faults)) == [Line(1, {"a": 12})]
+    assert read_lines(path.read_bytes(), faults) == [Line(1, {"a": 12})]
+    message = "f:2: is longer than 0 MiB; every line holds one complete JSON object [G03]"
+    assert faults.lines(warnings=False) == [message] * 2

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
+from retrieverbench.errors import InputError
+from retrieverbench.golden import text
 from retrieverbench.golden.faults import Faults
 from retrieverbench.golden.text import (
     control_character,
@@ -64,3 +67,16 @@ def test_stretches() -> None:
 def test_control_characters_are_named() -> None:
     assert control_character("a\u2028\u00e9 b") is None
     assert control_character("a\x85b\0") == "U+0085"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, packed: bool
+) -> None:
+    monkeypatch.setattr(text, "BLOCK", 4)
+    monkeypatch.setattr(text, "LINE_LIMIT", 20)
+    raw = b"a b\nc d\n" + b"x" * 100
+    path = tmp_path / "run"
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    with pytest.raises(InputError, match=r"run:3: is longer than 64 MiB; end every line with LF"):
+        list(read_blocks(path, Faults("run")))

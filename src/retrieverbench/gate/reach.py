@@ -1,0 +1,107 @@
+"""What a metric or counter can come to at all.
+
+A rule that no outcome can break judges nothing, and one that no outcome can keep tells nothing
+about the retriever: both are refused.
+"""
+
+from __future__ import annotations
+
+import math
+
+from retrieverbench.metrics import COUNTERS
+from retrieverbench.model import GoldenRecord, Rule
+
+GUARD = 1e-9
+"""Comparisons of points favour passing by this much, and round nothing."""
+
+OF_CASES = frozenset(
+    {
+        "errors",
+        "missing",
+        "no_relevant",
+        "unanswerable",
+        "needs_review",
+        "duplicate_cases",
+        "out_of_order",
+        "ties",
+        "ties_at_cut",
+        "forbidden_first",
+    }
+)
+"""Counters of cases: at most one for each case that was asked."""
+OF_DEPTH = frozenset({"depth_min", "depth_median", "depth_max"})
+OF_HITS = frozenset({"duplicates", "forbidden"})
+"""Counters of hits: at most one for each place of each answer."""
+ENDLESS = frozenset({"cases", "unknown_cases"})
+"""What the set or the file says; nothing of a run bounds it."""
+
+
+def reach(
+    name: str,
+    golden: GoldenRecord | None = None,
+    cases: float = math.inf,
+    depth: float = math.inf,
+) -> tuple[float, float]:
+    """The smallest and the largest value that a canonical metric or counter can have.
+
+    Without a golden set, its number of cases and the depth it is what every run is bound by.
+    """
+    base, _, cut = name.partition(":")[0].partition("@")
+    if base == "robustness":
+        return -1.0, 1.0
+    if base not in COUNTERS:
+        return 0.0, _ceiling(name, golden)
+    if base in ENDLESS:
+        return 0.0, math.inf
+    if base in OF_CASES:
+        return 0.0, cases
+    if base in OF_DEPTH:
+        return 0.0, depth
+    if base in OF_HITS:
+        return 0.0, cases * (float(cut) if cut else depth)
+    return 0.0, 1.0
+
+
+def limit_fault(rule: Rule, low: float, high: float) -> str | None:
+    """Why no outcome from `low` to `high` can break the rule's limit, or keep it; else None."""
+    limit, subject = rule.value, rule.metric or rule.counter
+    if limit is None:
+        return None
+    if rule.kind == "minimum":
+        vain, hopeless = limit <= low + GUARD, limit > high + GUARD
+    else:
+        vain, hopeless = limit >= high - GUARD, limit < low - GUARD
+    if not vain and not hopeless:
+        return None
+    side = f"above {high:g}" if limit > low + GUARD else f"below {low:g}"
+    remedy = "write a limit "
+    remedy += f"above {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+    if hopeless:
+        return f"value: {limit:g} cannot be met: {subject} is never {side} here; {remedy}"
+    shown = ", or only show it by `metrics`" if rule.kind != "counter" else ", or remove the rule"
+    return f"value: {limit:g} cannot fail: {subject} is never {side} here; {remedy}{shown}"
+
+
+def loss_fault(rule: Rule, then: float, low: float, high: float, *, lower: bool) -> str | None:
+    """Why nothing can be lost that the rule does not tolerate; None if something can.
+
+    `then` is the baseline's value, `lower` whether smaller values are better.
+    """
+    tolerance = rule.tolerance or 0.0
+    left = high - then if lower else then - low
+    if tolerance < left - GUARD:
+        return None
+    worst = high if lower else low
+    remedy = f"tolerate less than {left:.6g}, or remove" if left > GUARD else "remove"
+    return (
+        f"tolerance {tolerance:g} cannot be exceeded: {rule.metric} is {then:.6g} in the baseline "
+        f"and never worse than {worst:g}; {remedy} the rule for this target"
+    )
+
+
+def _ceiling(name: str, golden: GoldenRecord | None) -> float:
+    """The highest mean that the set allows, whether or not the name tells the set's level."""
+    if golden is None:
+        return 1.0
+    leveled = f"{name}-l{golden.relevance_level}"
+    return golden.ceilings.get(name, golden.ceilings.get(leveled, 1.0))
