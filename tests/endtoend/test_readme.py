@@ -38,12 +38,15 @@ def test_shell_blocks_run_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(of("python")[0], encoding="utf-8")
     (tmp_path / "run.trec").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels.trec").write_text(QRELS, encoding="utf-8")
+    own = tmp_path / "mybench" / "own.v1.jsonl"
     path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
     executed = 0
     for line in "".join(of("sh")).splitlines():
         command = line.partition("#")[0].strip()
         if not command or command.startswith(ELSEWHERE):
             continue
+        if "own.v1" in command:
+            own.write_text(of("json")[0], encoding="utf-8")
         done = subprocess.run(
             command,
             shell=True,
@@ -56,7 +59,7 @@ def test_shell_blocks_run_in_their_order(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         executed += 1
-    assert executed == 8
+    assert executed == 9
 
 
 def test_leaking_variant_of_the_readmes_retriever_is_exit_4(bench: Bench) -> None:
@@ -87,8 +90,42 @@ def test_json_lines_are_cases_of_the_example(bench: Bench) -> None:
     suite = bench.folder / "suite.toml"
     text = suite.read_text(encoding="utf-8").replace("golden.v1.jsonl", "own.jsonl")
     suite.write_text(text, encoding="utf-8")
-    done = bench.run("run", suite)
+    done = bench.run("run", suite, "--no-timing")
     assert done.returncode in {0, 1}, done.stdout + done.stderr
+    before = done.stderr.partition("loading")[0]
+    assert before.count("[G48]") == 1, "told once, before a backend is touched"
+
+
+def test_files_of_the_documentation_are_a_suite(tmp_path: Path) -> None:
+    """Shipped vectors; the command of the warning, typed as it stands there, ends the warning."""
+    text = (README.parent / "docs" / "files.md").read_text(encoding="utf-8")
+    files = re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    for name, body in files:
+        (folder / name).write_text(body, encoding="utf-8")
+    assert len(files) == 5
+    path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def typed(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
+            capture_output=True, text=True, timeout=150, check=False,
+        )  # fmt: skip
+
+    done = typed("retrieverbench run 'my files/suite.toml' --no-timing")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "memory/hybrid/filter" in done.stdout
+    found = re.search(r"give it a version: (.*) \[G48\]", done.stderr)
+    assert found is not None, done.stderr
+    made = typed(found[1])
+    assert made.returncode == 0, made.stderr
+    suite = folder / "suite.toml"
+    suite.write_text(suite.read_text("utf-8").replace("golden.jsonl", "golden.v1.jsonl"), "utf-8")
+    assert "warning" not in typed("retrieverbench run 'my files/suite.toml' --no-timing").stderr
+    wrong = suite.read_text("utf-8").replace("queries =", 'vectors = "x"\nqueries =')
+    suite.write_text(wrong, "utf-8")
+    assert "at the top of the suite" in typed("retrieverbench run 'my files/suite.toml'").stderr
 
 
 @pytest.mark.parametrize("block", of("toml"))

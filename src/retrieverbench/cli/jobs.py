@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 NOTHING_KEPT = 5
 PIPE_WIDTH = 200
+WARNINGS = 5
+"""Warnings of corpus and golden set that are printed before a run; the report holds all."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,17 @@ def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = 
     check_files(formats)
     services = _services(suite, chosen.compose_file) if chosen.compose else None
     prepared = prepare(suite, only=frozenset(chosen.only), required=frozenset(chosen.require))
+    _warn(prepared)
     return Ready(prepared, folder, formats, services)
+
+
+def _warn(prepared: Prepared) -> None:
+    """What the readers of corpus and golden set found odd, before a backend is touched."""
+    warnings = (*prepared.corpus.warnings, *prepared.golden.warnings)
+    for warning in warnings[:WARNINGS]:
+        tell(f"warning: {warning}")
+    if len(warnings) > WARNINGS:
+        tell(f"and {len(warnings) - WARNINGS} more warnings; see retrieverbench golden check")
 
 
 def command_line(chosen: Chosen, *, timing: bool) -> CommandLine:

@@ -64,7 +64,7 @@ def read_labels(record: Record, asker: Asker, scale: Scale) -> Labels:
         record.error(
             "G15",
             "relevant_chunk_ids: missing; list the relevant chunks, "
-            'or [] with "unanswerable": true',
+            'or [] where none answers it, best with "unanswerable": true',
         )
     for place, chunk_id in _each_once(record, name, listed or ()):
         check_label(record, place, chunk_id, asker)

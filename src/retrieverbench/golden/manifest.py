@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,16 +101,24 @@ def manifest_path(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.manifest.json")
 
 
-def bump_command(path: Path) -> str:
-    """What writes the manifest of a set; words in capitals are the user's."""
-    return f"retrieverbench golden bump {path.name} --corpus CORPUS.jsonl --reason WHY"
+def bump_command(path: Path, corpus: Path) -> str:
+    """What writes the first manifest of a set, to be typed as it stands here."""
+    words = ["retrieverbench", "golden", "bump", _typed(path), "--corpus", _typed(corpus)]
+    return shlex.join([*words, "--reason", "first version"])
+
+
+def _typed(path: Path) -> str:
+    """A path as one types it here: relative to the folder one is in, if it lies below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def read_manifest(
-    path: Path, set_faults: Faults, faults: Faults, *, optional: bool = False
+    path: Path, corpus: Path, set_faults: Faults, faults: Faults, *, optional: bool = False
 ) -> Manifest | None:
     """The manifest beside a set, or None with the faults noted; `optional` only warns of none.
 
+    `corpus` is the file that the set is read with, for the command that makes a manifest.
     `set_faults` take what is wrong with the set (a version in its name, but no manifest),
     `faults` what is wrong with the manifest itself.
     """
@@ -117,14 +126,17 @@ def read_manifest(
     if not where.is_file():
         if split_name(path)[1] is not None:
             note = set_faults.warn if optional else set_faults.error
-            note("G33", f"no manifest beside the set; once it is right: {bump_command(path)}")
+            note(
+                "G33", f"no manifest beside the set; once it is right: {bump_command(path, corpus)}"
+            )
         else:
             first = path.with_name(f"{path.name.removesuffix('.jsonl')}.v1.jsonl")
             set_faults.warn(
                 "G48",
                 "no version in the name and no manifest; a run on this set can neither become "
-                f"a baseline nor be compared with one; save it as {first.name} and write one: "
-                f"{bump_command(first)}",
+                f"a baseline nor be compared with one; give it a version: "
+                f"{shlex.join(['cp', _typed(path), _typed(first)])} && "
+                f"{bump_command(first, corpus)}",
             )
         return None
     try:

@@ -55,7 +55,8 @@ def load_golden(
     """
     faults = Faults(str(path))
     draft = CorpusDraft(corpus, frozenset())
-    golden, others = _read_golden(path, draft, faults, tenant_pattern, default_tenant)
+    named = path.with_name(f"{corpus.name}.jsonl")
+    golden, others = _read_golden(path, named, draft, faults, tenant_pattern, default_tenant)
     return replace(golden, warnings=settle([faults, *others]))
 
 
@@ -79,7 +80,13 @@ def load_set(
         read_lines(read_file(path), faults)
         settle([corpus_faults, faults])
     golden, others = _read_golden(
-        path, draft, faults, tenant_pattern, default_tenant, manifest_optional=manifest_optional
+        path,
+        corpus_path,
+        draft,
+        faults,
+        tenant_pattern,
+        default_tenant,
+        manifest_optional=manifest_optional,
     )
     settle([corpus_faults, faults, *others])
     corpus = replace(draft.corpus, warnings=settle([corpus_faults]))
@@ -135,6 +142,7 @@ class _Read:
 
 def _read_golden(
     path: Path,
+    corpus_path: Path,
     draft: CorpusDraft,
     faults: Faults,
     tenant_pattern: str,
@@ -144,7 +152,7 @@ def _read_golden(
 ) -> tuple[GoldenSet, list[Faults]]:
     raw = read_file(path)
     others = [Faults(str(manifest_path(path)))]
-    manifest = read_manifest(path, faults, others[0], optional=manifest_optional)
+    manifest = read_manifest(path, corpus_path, faults, others[0], optional=manifest_optional)
     terms = Terms(tenant_pattern, default_tenant)
     if manifest is not None:
         terms = Terms(tenant_pattern, manifest.default_tenant or default_tenant, manifest.grades)

@@ -63,8 +63,9 @@ def load_vectors(path: Path, corpus: Corpus, dimension: int | None = None) -> Co
         dimension = dimension or len(vector)
         vectors = vectors or VectorFile(dimension)
         vectors.write(ordinal, [vector])
+    lines_are_sound = not any(not fault.warning for fault in faults.found)
     for ordinal, line in enumerate(seen):
-        if not line:
+        if not line and lines_are_sound:  # else the faults of the lines are the cause
             chunk = chunks[ordinal]
             faults.error(
                 "G42",

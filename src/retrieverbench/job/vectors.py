@@ -53,6 +53,11 @@ async def open_embedding(
     """
     where = f"{suite}:{line}: embedding"
     table = {key: value for key, value in config.items() if key != "secrets"}
+    if "vectors" in table:
+        raise InputError(
+            f"{where}.vectors: the chunks' vectors are named at the top of the suite, above the "
+            "first [table]; write vectors = 'FILE' there, and queries = 'FILE' here"
+        )
     settings = parse_options(EmbeddingConfig, table, where)
     try:
         secrets = _secrets(config, environ, where)

@@ -76,21 +76,25 @@ def _client_part(timings: Timings) -> str:
 
 def _comparable(timed: Sequence[tuple[TargetResult, Timings]]) -> Iterator[str]:
     """Why no two targets may be compared by time, where that is so."""
-    why = Counter(_unfit(result, timings) for result, timings in timed)
-    fit = why.pop("", 0)
+    unfit = [_unfit(result, timings) for result, timings in timed]
+    why = Counter(reason for reasons in unfit for reason in reasons)
+    fit = sum(not reasons for reasons in unfit)
     if len(timed) < 2 or fit >= 2:
         return
     counts = ", ".join(f"{number} of {len(timed)} {reason}" for reason, number in why.items())
-    yield f"No two targets of this run may be compared by time: {counts}."
+    several = sum(len(reasons) > 1 for reasons in unfit)
+    also = f" ({several} for more than one reason)" if several else ""
+    yield f"No two targets of this run may be compared by time: {counts}{also}."
 
 
-def _unfit(result: TargetResult, timings: Timings) -> str:
-    """Why the times of one target may not stand beside another's, "" if they may."""
-    if _void(result, timings) is not None:
-        return "void"
-    if result.fidelity != "server":
-        return "not of fidelity 'server'"
-    return "client-limited" if "client-limited" in timings.verdicts else ""
+def _unfit(result: TargetResult, timings: Timings) -> tuple[str, ...]:
+    """Every reason why the times of one target may not stand beside another's."""
+    reasons = {
+        "void": _void(result, timings) is not None,
+        "not of fidelity 'server'": result.fidelity != "server",
+        "client-limited": "client-limited" in timings.verdicts,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
 
 
 def _void(result: TargetResult, timings: Timings) -> str | None:

@@ -69,7 +69,7 @@ def case(**fields: object) -> str:
             {"relevant_chunk_ids": None},
             (
                 "1: relevant_chunk_ids: missing; list the relevant chunks, "
-                'or [] with "unanswerable": true [G15]'
+                'or [] where none answers it, best with "unanswerable": true [G15]'
             ),
         ),
         (

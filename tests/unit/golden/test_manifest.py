@@ -89,8 +89,8 @@ def test_a_versioned_set_without_manifest_is_refused(first: Path, corpus_path: P
     manifest_path(first).unlink()
     assert errors(first, corpus_path) == [
         (
-            "demo.v1.jsonl: no manifest beside the set; once it is right: "
-            "retrieverbench golden bump demo.v1.jsonl --corpus CORPUS.jsonl --reason WHY [G33]"
+            "demo.v1.jsonl: no manifest beside the set; once it is right: retrieverbench "
+            "golden bump demo.v1.jsonl --corpus corpus.jsonl --reason 'first version' [G33]"
         )
     ]
 
@@ -107,14 +107,15 @@ def test_an_unversioned_set_without_manifest_is_read_with_a_warning(
     tmp_path: Path, write_lines: WriteLines, corpus_path: Path
 ) -> None:
     path = write_lines(tmp_path / "demo.jsonl", CASES)
+    first = tmp_path / "demo.v1.jsonl"
     golden = load_golden(path, load_corpus(corpus_path))
     assert golden.version is None
     assert golden.warnings == (
         (
             f"{path}: no version in the name and no manifest; a run on this set can neither "
-            "become a baseline nor be compared with one; save it as demo.v1.jsonl and write "
-            "one: retrieverbench golden bump demo.v1.jsonl --corpus CORPUS.jsonl --reason WHY "
-            "[G48]"
+            f"become a baseline nor be compared with one; give it a version: cp {path} {first} "
+            f"&& retrieverbench golden bump {first} --corpus {corpus_path} --reason "
+            "'first version' [G48]"
         ),
     )
 

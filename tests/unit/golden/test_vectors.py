@@ -165,5 +165,8 @@ def test_warnings_of_the_file_are_kept(tmp_path: Path) -> None:
 
 
 def test_every_fault_is_told(tmp_path: Path) -> None:
-    text = json.dumps({"id": "b", "vector": []})
-    assert len(faults(write(tmp_path, text))) == 3
+    """Faults of lines are the cause of what is missing, which is told where they are right."""
+    wrong = json.dumps({"id": "b", "vector": []})
+    told = faults(write(tmp_path, f'{wrong}\n{{"vector": [1]}}\n'))
+    assert [line.partition(":")[0] for line in told] == ["1", "2"]
+    assert len(faults(write(tmp_path, A))) == 2

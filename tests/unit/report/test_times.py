@@ -112,6 +112,11 @@ def test_the_clients_part_stands_beside_its_processor_time(
         ("engine", {}, "2 of 2 not of fidelity 'server'"),
         ("server", {"verdicts": ("client-limited",)}, "2 of 2 client-limited"),
         ("server", {"void": "x"}, "2 of 2 void"),
+        (
+            "engine",
+            {"verdicts": ("client-limited",)},
+            "2 of 2 not of fidelity 'server', 2 of 2 client-limited (2 for more than one reason)",
+        ),
     ],
 )
 def test_why_no_two_targets_may_be_compared_is_told_first(
