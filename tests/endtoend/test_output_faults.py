@@ -152,6 +152,13 @@ def test_results_that_can_never_be_are_2_before_the_run(bench: Bench, kind: str)
     assert "loading" not in done.stderr
 
 
+def test_results_of_a_name_that_differs_in_case_are_not_mixed(bench: Bench) -> None:
+    (bench.folder / "results/baselines/SUITE").mkdir(parents=True)
+    done = bench.run("run", "suite.toml")
+    assert done.returncode == 2, done.stdout
+    assert "results/baselines/SUITE: holds results of a suite whose name differs" in done.stderr
+
+
 EXITING = """
 import sys
 from retrieverbench_adapters.memory import Memory

@@ -244,6 +244,12 @@ def _check_writable(folder: Path, suite: str) -> None:
             f"{folder}: results cannot be written here: {error.strerror}; "
             "name another folder with --results"
         ) from None
+    for other in sorted(folder.glob("*/*")):
+        if other.name != suite and other.name.casefold() == suite.casefold() and other.is_dir():
+            raise InputError(
+                f"{other}: holds results of a suite whose name differs from {suite!r} only in "
+                "case, which other systems take for one; rename the suite or use --results"
+            )
 
 
 def _services(suite: Suite, file: Path) -> Compose:

@@ -22,6 +22,7 @@ from retrieverbench.golden.labels import (
 )
 from retrieverbench.golden.lines import Line
 from retrieverbench.golden.overlap import check_anchors
+from retrieverbench.golden.text import is_blank
 from retrieverbench.model import CaseKind, GoldenCase, TenantId, parse_tenant
 
 SPELLINGS = {
@@ -140,7 +141,7 @@ def build_case(
 def read_query(record: Record) -> str | None:
     """The question as it was asked: a string that is not blank."""
     name, value = record.name("query"), record.get("query")
-    if isinstance(value, str) and value.strip():
+    if isinstance(value, str) and not is_blank(value):
         return value
     what = "missing" if value is None else "blank"
     if value is not None and not isinstance(value, str):
@@ -193,7 +194,7 @@ def read_review(record: Record) -> tuple[str, ...]:
     if not needs_review:
         return ()
     reason = review.get("reason") if isinstance(review, dict) else None
-    if not isinstance(reason, str) or not reason.strip():
+    if not isinstance(reason, str) or is_blank(reason):
         record.error("G37", 'review.reason: missing; write "review": {"reason": "…"}')
     lost = review.get("lost") if isinstance(review, dict) else None
     return string_list(record, "review.lost", lost, "G37") or ()

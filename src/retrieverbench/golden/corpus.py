@@ -16,6 +16,7 @@ from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
 from retrieverbench.golden.fields import Record, check_known, spell
 from retrieverbench.golden.ids import has_control_character, read_id, warn_twins
 from retrieverbench.golden.lines import Line, stream_lines
+from retrieverbench.golden.text import is_blank
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Chunk,
@@ -158,7 +159,7 @@ def _read_chunk(
     chunk_id = read_id(record, "id", "give every chunk a stable string id")
     text = record.text("text") or ""
     title = record.text("title") or ""
-    if not text.strip() and not title.strip():
+    if is_blank(text) and is_blank(title):
         record.error("G39", "text: blank; a chunk without text cannot be found")
     metadata = dict(record.mapping("metadata"))
     doc_id = record.text("doc_id")

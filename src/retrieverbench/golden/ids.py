@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from retrieverbench.golden.faults import LIMIT, Faults, quote
 from retrieverbench.golden.fields import Record
-from retrieverbench.golden.text import control_character
+from retrieverbench.golden.text import control_character, is_blank
 from retrieverbench.storage import folded
 
 _PLACEHOLDER = re.compile(
@@ -98,7 +98,7 @@ def read_id(record: Record, canonical: str, advice: str) -> str | None:
         remedy = f'write "{shown}"' if type(value) in {int, float} else "write a string"
         record.error("G09", f"{name}: {shown} is {kind}; {remedy}")
         return None
-    if not trimmed(value):
+    if is_blank(value):
         record.error("G08", f"{name}: blank; {advice}")
         return None
     if has_control_character(record, name, value):

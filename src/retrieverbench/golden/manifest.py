@@ -15,6 +15,7 @@ from retrieverbench.errors import InputError
 from retrieverbench.files import read_whole
 from retrieverbench.golden.faults import Faults, quote
 from retrieverbench.golden.lines import read_lines
+from retrieverbench.golden.text import is_blank
 from retrieverbench.model import Corpus, GoldenCase
 from retrieverbench.options import parse_options
 
@@ -215,7 +216,7 @@ def check_corpus(manifest: Manifest, corpus: Corpus, faults: Faults) -> None:
 def check_previous(manifest: Manifest, path: Path, ids: Collection[str], faults: Faults) -> None:
     """Every case of the version before is still there, or retired with a reason."""
     for i, retired in enumerate(manifest.retired):
-        if not retired.reason.strip():
+        if is_blank(retired.reason):
             faults.error(
                 "G34", f"retired[{i}].reason: blank; say why {quote(retired.id)} was taken out"
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
@@ -26,6 +27,9 @@ _GZIP = b"\x1f\x8b"
 _TOO_LONG = f"is longer than {LINE_LIMIT >> 20} MiB; end every line with LF"
 BOM = b"\xef\xbb\xbf"
 LFS = b"version https://git-lfs.github.com/spec/"
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols of Unicode that are drawn as nothing."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _PLAIN = bytes({*b"\t\n", *range(0x20, 0x7F)})
 
@@ -138,6 +142,13 @@ def stretches(words: Sequence[str]) -> Iterable[tuple[int, int]]:
     """Start and end of every stretch of equal neighbours."""
     changes = compress(count(1), map(ne, words, words[1:]))
     return pairwise([0, *changes, len(words)] if words else ())
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to read in a text: blanks, marks without a letter, fillers."""
+    return all(
+        character in _FILLERS or unicodedata.category(character) in _UNSEEN for character in text
+    )
 
 
 def control_character(value: str) -> str | None:

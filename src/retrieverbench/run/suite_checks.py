@@ -33,6 +33,7 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
         if not reason.strip():
             place = suite.place("leaks", "accept_inconclusive", probe)
             yield f"{place}: the reason is empty; say why {probe} needs no conclusion"
+    yield from _twin_faults(suite, outside)
     seen: dict[tuple[str, str], int] = {}
     for number, target in enumerate(suite.targets):
         for key, text in _target_faults(target):
@@ -47,6 +48,17 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
                 f"{outside.get(first, f'targets.{first}')}; "
                 f"{_ANOTHER_NAME if number in outside else 'give each entry a name of its own'}"
             )
+
+
+def _twin_faults(suite: Suite, outside: Mapping[int, str]) -> Iterator[str]:
+    """Names of targets that are one where the case of letters does not count, as in file names."""
+    seen: dict[str, str] = {}
+    for number, target in enumerate(suite.targets):
+        first = seen.setdefault(target.name.casefold(), target.name)
+        if first != target.name:
+            place = outside.get(number) or suite.place("targets", number, "name")
+            remedy = _ANOTHER_NAME if number in outside else "give one of them another name"
+            yield f"{place}: {target.name!r} and {first!r} differ only in case; {remedy}"
 
 
 _ANOTHER_NAME = "call the class otherwise, or write it into the suite with a name of its own"

@@ -41,6 +41,11 @@ def case(**fields: object) -> str:
         ),
         ({"query": None}, "1: query: missing; write the question as it was asked [G11]"),
         ({"query": " "}, "1: query: blank; write the question as it was asked [G11]"),
+        (
+            {"query": "\u200b\u2060"},
+            "1: query: blank; write the question as it was asked [G11]",
+        ),
+        ({"id": "\u0301"}, "1: id: blank; give every case a stable string id [G08]"),
         ({"query": 5}, "1: query: 5 is a number; write the question as it was asked [G11]"),
         (
             {"question": "How long?"},

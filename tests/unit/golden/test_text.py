@@ -12,6 +12,7 @@ from retrieverbench.golden import text
 from retrieverbench.golden.faults import Faults
 from retrieverbench.golden.text import (
     control_character,
+    is_blank,
     read_blocks,
     read_columns,
     read_rows,
@@ -80,3 +81,24 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     path.write_bytes(gzip.compress(raw) if packed else raw)
     with pytest.raises(InputError, match=r"run:3: is longer than 64 MiB; end every line with LF"):
         list(read_blocks(path, Faults("run")))
+
+
+@pytest.mark.parametrize(
+    ("words", "blank"),
+    [
+        ("", True),
+        (" \t\u00a0\u3000", True),
+        ("\u200b\u2060\ufeff\u00ad\u200f", True),
+        ("\ufe0f\U000e0100", True),
+        ("\u0301\u20dd", True),
+        ("\u3164\u2800\u115f", True),
+        ("\u200ba", False),
+        ("?", False),
+        ("\u00e9", False),
+        ("\U0001f600", False),
+        ("\u3042", False),
+        ("\ue000", False),
+    ],
+)
+def test_what_shows_nothing_is_blank(words: str, *, blank: bool) -> None:
+    assert is_blank(words) is blank

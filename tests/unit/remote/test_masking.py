@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import textwrap
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -89,6 +90,54 @@ def test_the_beginning_of_one_that_was_cut_off(name: str, end: str) -> None:
     for length in range(LEAST, len(shown)):
         assert hide_secrets(f"with {shown[:length]}{end}", [secret]).startswith("with ***"), length
     assert hide_secrets("with corr here", [secret]) == "with corr here"
+
+
+WRONG = "Tr0ub4dor&3/x\u00e9\u00c0\u20ac+"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        WRONG.encode().decode("latin-1"),
+        WRONG.encode().decode("cp1252", "replace"),
+        one_line(WRONG.encode().decode("latin-1")),
+        WRONG.encode("ascii", "replace").decode(),
+        WRONG.encode("ascii", "ignore").decode(),
+        WRONG.encode().decode("ascii", "replace"),
+        WRONG.upper(),
+        WRONG.lower(),
+        f"{WRONG[:7]}\n  {WRONG[7:]}",
+        f"{WRONG[:7]} {WRONG[7:]}",
+        WRONG.encode().hex(":"),
+        WRONG.encode().hex(" ").upper(),
+        "\n".join(textwrap.wrap(b64encode(f"user:{WRONG}".encode()).decode(), 8)),
+        "\\r\\n".join(textwrap.wrap(b64encode(WRONG.encode()).decode(), 16)),
+    ],
+)
+def test_spoiled_on_its_way(shown: str) -> None:
+    assert hide_secrets(f"tried ({shown}) at host", [WRONG]) == "tried (***) at host"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "\u2026{tail}", "...{tail}", "[...]{tail}", "<...> {half}", "{head} [truncated]",
+        "{head}<...>",
+        "{head} (12 more)", "{head}..", "{half} and so on", "{tail_half} was tried", "{head}(cut)",
+    ],
+)  # fmt: skip
+def test_pieces_around_a_cut_and_halves_anywhere(shown: str) -> None:
+    parts = {"head": WRONG[:5], "tail": WRONG[-5:], "half": WRONG[:9], "tail_half": WRONG[-9:]}
+    found = hide_secrets(f"with {shown.format(**parts)}", [WRONG])
+    assert "***" in found
+    assert not any(part in found for part in parts.values())
+
+
+def test_a_hostile_text_takes_no_long_time() -> None:
+    """Nothing in the patterns can match one stretch of a text in many ways."""
+    secrets = ["abcd" + "\u00c0" * 40 + "Z", "\\n" * 40 + "Z", " ".join("abcdefgh" * 4)]
+    for text in ("abcd" + "\u00c3 " * 200, "\\n" * 400, "a " * 400, "abcd" + "?" * 500):
+        assert "\0" not in hide_secrets(text, secrets)
 
 
 def test_other_words_stay() -> None:

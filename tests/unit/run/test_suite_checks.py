@@ -74,3 +74,19 @@ def test_an_engine_of_the_run_cannot_be_resumed(tmp_path: Path) -> None:
         InputError, match=r"s.toml:6: targets.0.load.resume: an engine started here"
     ):
         load_suite(path)
+
+
+@pytest.mark.parametrize("layout", ["filter", "partition"])
+def test_names_that_are_one_file_where_case_does_not_count(tmp_path: Path, layout: str) -> None:
+    path = tmp_path / "s.toml"
+    entries = "".join(
+        f'[[targets]]\nadapter = "memory"\nname = "{name}"\nlayout = "{layout}"\n'
+        for name in ("memory", "MEMORY", "mem")
+    )
+    path.write_text(f'golden = "g"\ncorpus = "c"\n{entries}', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_suite(path)
+    assert str(caught.value) == (
+        f"{path}:9: targets.1.name: 'MEMORY' and 'memory' differ only in case; "
+        "give one of them another name"
+    )
