@@ -49,6 +49,34 @@ def test_no_fault_of_the_output_hides_a_leak(bench: Bench, redirect: str) -> Non
         assert "standard output cannot be written: No space left on device" in err
 
 
+@pytest.mark.parametrize(
+    ("redirect", "expected"), [(">/dev/full", 5), ("| true", 0), ("2>/dev/full", 0)]
+)
+def test_a_report_that_nobody_gets_does_not_pass(
+    bench: Bench, redirect: str, expected: int
+) -> None:
+    code, err = in_shell(bench, redirect, "run", bench.suite(MEMORY))
+    assert code == expected, err
+    assert ("error: " in err) == (expected == 5)
+    if expected == 5:
+        assert "standard output cannot be written: No space left on device" in err
+        assert "it passed, but a report is missing (" in err
+    assert bench.artifact()["verdict"]["exit_code"] == 0
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_written(bench: Bench) -> None:
+    """A limit on the size of files (8 KiB) stands for the disk."""
+    command = f"ulimit -f 8; trap '' XFSZ; '{COMMAND}' run suite.toml --no-timing 2>&1"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=bench.folder, capture_output=True, text=True, check=False, timeout=150,
+    )  # fmt: skip
+    assert done.returncode == 5, done.stdout
+    assert ".json: cannot be written: File too large" in done.stdout
+    assert "error: it passed, but nothing valid was kept: exit 5" in done.stdout
+    assert not list(bench.folder.glob("results/runs/*/*"))
+
+
 def test_an_encoding_without_our_letters_hides_no_leak(bench: Bench) -> None:
     done = bench.process("run", leaking_suite(bench), env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 4, done.stderr

@@ -301,33 +301,40 @@ def report(artifact: Artifact, ready: Ready) -> int:
 
     path = run_path(artifact, ready.folder)
     suite_file = ready.prepared.suite.path
-    fault = _fault_of_keeping(artifact, path)
-    faults = [] if fault is None else [fault]
+    fault, faults = _keep(artifact, path)
     faults += write_formats(artifact, ready.formats, suite_file)
     width = None if is_terminal(sys.stdout) else PIPE_WIDTH
-    with unbroken(sys.stdout):
-        print_report(artifact, Console(width=width), None if fault else path)
+    with unbroken(sys.stdout) as unprinted:
+        print_report(artifact, Console(width=width), path if fault is None else None)
         for line in annotation_lines(artifact, ready.formats, suite_file):
             click.echo(line)
         if sys.stdout is not None:
             sys.stdout.flush()
-    if not faults:
+    if not faults and not unprinted:
         return exit_code
     for told in faults:
         tell(f"error: {told}")
     if exit_code == 0:
-        what = "nothing valid was kept" if fault else "a report is missing"
+        what = f"a report is missing ({path} is kept)"
+        if fault is not None:
+            what = "nothing valid was kept"
         tell(f"error: it passed, but {what}: exit {NOTHING_KEPT}")
         return NOTHING_KEPT
     return exit_code
 
 
-def _fault_of_keeping(artifact: Artifact, path: Path) -> str | None:
-    """Write the artifact and its rendering; why that could not be done."""
+def _keep(artifact: Artifact, path: Path) -> tuple[str | None, list[str]]:
+    """Write the artifact, and once it is there its rendering.
+
+    Why the artifact could not be written, None if it could, and everything that could not.
+    """
     from retrieverbench.report import dump_artifact, render_markdown
 
-    def write() -> None:
-        write_whole(path, dump_artifact(artifact))
-        write_whole(path.with_suffix(".md"), render_markdown(artifact).encode())
-
-    return fault_of_writing(path, write)
+    fault = fault_of_writing(path, lambda: write_whole(path, dump_artifact(artifact)))
+    if fault is not None:
+        return fault, [fault]
+    shown = path.with_suffix(".md")
+    unshown = fault_of_writing(
+        shown, lambda: write_whole(shown, render_markdown(artifact).encode())
+    )
+    return None, [] if unshown is None else [unshown]

@@ -59,7 +59,8 @@ def main() -> None:
     supervision = Supervision()
     code = _exit_code(supervision)
     supervision.send(code)
-    close_streams()
+    if not close_streams():
+        code = code or CRASH
     ending.soon(code)
     sys.exit(code)
 

@@ -24,27 +24,35 @@ def open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def close_streams() -> None:
-    """Write what is buffered; without this Python itself ends with 120 where it cannot."""
-    for stream in (sys.stdout, sys.stderr):
-        with unbroken(stream):
-            if stream is not None:
-                stream.flush()
+def close_streams() -> bool:
+    """Write what is buffered, and whether the last of standard output could be.
+
+    Without this Python itself ends with 120 where it cannot.
+    """
+    with unbroken(sys.stderr):
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    with unbroken(sys.stdout) as faults:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    return not faults
 
 
 @contextmanager
-def unbroken(stream: TextIO | None) -> Iterator[None]:
+def unbroken(stream: TextIO | None) -> Iterator[list[str]]:
     """A failure to write to `stream` ends what is inside and nothing else.
 
     From then on the stream leads nowhere. On standard output any failure but a reader that
-    left, as `head` does, is told on standard error.
+    left, as `head` does, is told on standard error and in the list that is yielded.
     """
+    faults: list[str] = []
     try:
-        yield
+        yield faults
     except (OSError, ValueError, SystemExit) as error:  # rich exits when its reader left
         _silence(stream)
         if stream is not sys.stderr and not isinstance(error, BrokenPipeError | SystemExit):
-            tell(f"error: standard output cannot be written: {reason(error)}")
+            faults.append(f"standard output cannot be written: {reason(error)}")
+            tell(f"error: {faults[0]}")
 
 
 @contextmanager
