@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
 
 import click
 
@@ -54,8 +55,8 @@ def fetch(name: str) -> None:
 @click.option(
     "--ready-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON: endpoint, version, secrets, pid. Only your user can read it, and it goes when the "
-    "engine does.",
+    help="JSON: endpoint, version, secrets, pid and, of pgvector, dsn. Only your user can read it, "
+    "and it goes when the engine does.",
 )
 def start(name: str, ready_file: Path | None) -> None:
     """Start an engine and keep it until interrupted (Ctrl-C).
@@ -112,14 +113,22 @@ def _where_secrets_are(names: Iterable[str]) -> str:
 
 
 def _ready(started: Started) -> str:
-    """What a client needs to reach the engine, its secrets included."""
-    ready = {
+    """What a client needs to reach the engine, its secrets included.
+
+    `dsn` is the address with user and password in it, where it takes both.
+    """
+    secrets = {key: secret.reveal() for key, secret in started.secrets.items()}
+    ready: dict[str, object] = {
         "endpoint": started.endpoint,
         "fidelity": started.fidelity,
         "version": started.version,
-        "secrets": {key: secret.reveal() for key, secret in started.secrets.items()},
+        "secrets": secrets,
         "pid": os.getpid(),
     }
+    if {"user", "password"} <= secrets.keys():
+        user, password = (quote(secrets[name], safe="") for name in ("user", "password"))
+        parts = urlsplit(started.endpoint)
+        ready["dsn"] = parts._replace(netloc=f"{user}:{password}@{parts.netloc}").geturl()
     return json.dumps(ready)
 
 

@@ -47,7 +47,10 @@ def adapters(*, as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
 def engines(*, as_json: bool) -> None:
-    """List the engines that can be started on this machine, and why the others cannot."""
+    """List the engines that can be started on this machine, and why the others cannot.
+
+    Also what has to be fetched before the first start, and which adapter lacks its client.
+    """
     from retrieverbench.engines import engine_names, load_engine
 
     rows: list[dict[str, Any]] = []
@@ -58,6 +61,8 @@ def engines(*, as_json: bool) -> None:
                 "engine": name,
                 "fidelity": found.FIDELITY,
                 "missing": found.missing(),
+                "bytes_to_fetch": getattr(found, "unfetched", int)(),
+                "adapter_missing": _missing_client(name),
                 "notes": list(getattr(found, "NOTES", ())),
             }
         )
@@ -67,5 +72,24 @@ def engines(*, as_json: bool) -> None:
     for row in rows:
         state = f"cannot be started: {row['missing']}" if row["missing"] else "can be started"
         click.echo(f"{row['engine']:<16}{row['fidelity']:<12}{state}")
+        if row["bytes_to_fetch"]:
+            size = f"{row['bytes_to_fetch'] / 1e6:.0f} MB"
+            told = f"retrieverbench engine fetch {row['engine']}"
+            click.echo(f"{'':<16}- its first start fetches {size}, once; beforehand: {told}")
+        if row["adapter_missing"]:
+            click.echo(f"{'':<16}- {row['adapter_missing']}")
         for note in row["notes"]:
             click.echo(f"{'':<16}- {note}")
+
+
+def _missing_client(name: str) -> str | None:
+    """What the adapter of an engine's name lacks, with the pip line for both."""
+    from retrieverbench.run import load_adapter
+
+    try:
+        load_adapter(name, with_engine=True)
+    except MissingClient as error:
+        return str(error)
+    except RetrieverBenchError:  # `retrieverbench adapters` says what is wrong with it
+        return None
+    return None

@@ -37,7 +37,14 @@ NOTHING_VALID = RetrieverBenchError.exit_code
     help="Whose numbers to reproduce: house, elasticsearch, ir_measures, ... or trec_eval, which "
     "is version 10 called with -c (every judged query counts).",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: mean and per_query.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object: mean, per_query and why. A query that is null there has no value; it "
+    "counts as 0 in the mean where `counted_as_zero` says so and is left out of it otherwise, and "
+    "`reasons` says why.",
+)
 def score(
     run_file: Path, qrels_file: Path, metrics: str | None, convention: str, *, as_json: bool
 ) -> int:

@@ -170,7 +170,7 @@ def _fetch_one(
                 if last:
                     raise Unavailable(
                         _failure(artifact, _text(error, repository)),
-                        remedy=_remedy(artifact, folder, error),
+                        remedy=_remedy(folder, error),
                     ) from None
                 continue
             found = _sha256(partial_file)
@@ -180,7 +180,7 @@ def _fetch_one(
     finally:
         partial_file.unlink(missing_ok=True)
     wrong = f"the file served has sha256 {found}, pinned is {artifact.sha256}"
-    remedy = _remedy(artifact, folder)
+    remedy = _remedy(folder)
     raise BackendError(_failure(artifact, wrong), code=Code.BAD_ANSWER, remedy=remedy)
 
 
@@ -220,7 +220,7 @@ def _failure(artifact: Artifact, reason: str) -> str:
     return f"{artifact.file_name} ({artifact.coordinate}) could not be fetched: {reason}"
 
 
-def _remedy(artifact: Artifact, folder: Path, error: OSError | None = None) -> str:
+def _remedy(folder: Path, error: OSError | None = None) -> str:
     """What to do; the client obeys REQUESTS_CA_BUNDLE and not SSL_CERT_FILE (measured)."""
     from requests.exceptions import ProxyError, SSLError
 
@@ -234,7 +234,7 @@ def _remedy(artifact: Artifact, folder: Path, error: OSError | None = None) -> s
         check = "check HTTPS_PROXY and NO_PROXY"
     return (
         f"{check}; or name a mirror by the engine's option 'repository', or put "
-        f"{artifact.file_name} into the cache folder {folder}"
+        f"the files that another machine has fetched into the cache folder {folder}"
     )
 
 

@@ -133,7 +133,8 @@ def _load_adapters(
         number = suite.targets.index(entry)
         place = f"{suite.path}:{suite.line('targets', number)}: targets.{number}.adapter"
         try:
-            loaded = load_adapter(entry.adapter, suite.path.parent)
+            needs_engine = bool(entry.engine_name)
+            loaded = load_adapter(entry.adapter, suite.path.parent, with_engine=needs_engine)
         except MissingClient as error:
             adapters.append(error)
         except InputError as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from retrieverbench.gate import differences, leak_of
+from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Artifact, Baseline, Scores, TargetResult
 from retrieverbench.run.suite_checks import is_name
 
@@ -128,16 +129,23 @@ def changes(
         return
     yield from (f"  changed: {line}" for line in differences(result, artifact, before))
     metrics = {name for base in (before, after) for c in base.cases.values() for name in c.values}
-    for metric in sorted(metrics):
+    for metric in sorted(filter(_asked(artifact, result), metrics)):
         then, now = _mean(before, metric), _mean(after, metric)
         moved = f" ({now - then:+.4f})" if then is not None and now is not None else ""
         if then is not None or now is not None:
-            yield f"  {metric}: {_shown(then)} -> {_shown(now)}{moved}"
+            yield f"  {parse_metric(metric).label}: {_shown(then)} -> {_shown(now)}{moved}"
     hit = f"hit@{after.depth}"
     yield from _moved_cases("new misses", before, after, hit, 1.0, 0.0)
     yield from _moved_cases("new hits", before, after, hit, 0.0, 1.0)
     differing = [key for key, case in after.cases.items() if before.cases.get(key) != case]
     yield f"  {len(differing)} of {len(after.cases)} cases changed"
+
+
+def _asked(artifact: Artifact, result: TargetResult) -> Callable[[str], bool]:
+    """Whether suite or rules asked for a metric; baselines hold Hit@depth, too."""
+    asked = result.scores.asked if result.scores else {}
+    wanted = {asked.get(name, name) for name in artifact.metrics}
+    return lambda name: not wanted or name in wanted
 
 
 def _moved_cases(

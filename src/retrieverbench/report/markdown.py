@@ -91,7 +91,7 @@ def _table(table: Table) -> Iterator[str]:
     yield "|" + "---|" * len(table.columns)
     for row in table.rows:
         yield "| " + " | ".join(_text(cell) for cell in safe_row(row)) + " |"
-    for note in table.notes:
+    for note in (*table.notes, *table.appendix):
         yield ""
         yield _text(note)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from retrieverbench.leaks import CATALOG
 from retrieverbench.model import (
     SEVERITIES,
     Arm,
@@ -56,6 +57,8 @@ _NOTE = (
     "Every answer is judged by our own record of owners and searched for other tenants' tokens. "
     "A probe passes only if its positive control found what it should. 'guarded' is what an "
     "application reaches; 'below the guard' is the adapter alone, as users' own retrievers are. "
+    "The counts of the two differ: what asks as valid names only is asked below the guard alone, "
+    "and what looks at the place is asked once; 'Not probed' names them. "
     "The bound is on the share of leaking answers among questions like these, and speaks of "
     "this fidelity alone."
 )
@@ -141,7 +144,12 @@ def _asked(artifact: Artifact) -> Iterator[tuple[str, ...]]:
 
 
 def _seed_note(artifact: Artifact) -> str:
-    counted = "Asked and passed count each target, mode and arm once."
+    asked = {probe.probe for result in artifact.targets for probe in result.probes}
+    counted = (
+        "Asked and passed count each target, mode and arm once. "
+        f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen (--fast chooses "
+        f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones)."
+    )
     if "audit" not in artifact.seeds:
         return counted
     seed = artifact.seeds["audit"]

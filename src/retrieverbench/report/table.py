@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Table:
     """A title, column names, rows of cells, and sentences that belong below it.
 
-    `keys` are the columns that tell its rows apart.
+    `keys` are the columns that tell its rows apart. `appendix` are long lines that may stand
+    away from the table, below all of them.
     """
 
     title: str
@@ -17,3 +18,4 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("target",)
+    appendix: tuple[str, ...] = ()

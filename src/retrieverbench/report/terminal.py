@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieverbench.model import Artifact
+from retrieverbench.remote import shortened
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
@@ -16,24 +17,44 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+GRAVEST = 3
+"""Reasons that stand above all tables; they come gravest first."""
 GAP = 2
 """What a column takes beside its text: a blank and its border."""
 
 
 def print_report(artifact: Artifact, console: Console, written: Path | None = None) -> None:
-    """The verdict, its reasons, the tables, and where the artifact lies."""
-    for table in report_tables(artifact):
+    """The verdict with its gravest reasons, the tables, settings, and the verdict with all."""
+    from rich.text import Text
+
+    tables = report_tables(artifact)
+    reasons = artifact.verdict.reasons if artifact.verdict else ()
+    gravest = [shortened(reason, console.width - 2) for reason in reasons[:GRAVEST]]
+    _print_verdict(artifact, gravest, console)
+    if len(reasons) > GRAVEST:
+        _line(console, f"  and {len(reasons) - GRAVEST} more reasons, below all tables")
+    for table in tables:
         _line(console, "")
         _print_table(table, console)
+    appendix = [line for table in tables for line in table.appendix]
+    if appendix:
+        _line(console, "")
+        _line(console, "Settings, as the servers tell them", "italic")
+    for line in appendix:
+        console.print(Text(safe(line), style="dim"))
     _line(console, "")
     _line(console, summary(artifact))
+    _print_verdict(artifact, reasons, console)
+    if written is not None:
+        _line(console, f"written: {written} and {written.with_suffix('.md').name}")
+
+
+def _print_verdict(artifact: Artifact, reasons: Sequence[str], console: Console) -> None:
     word = artifact.verdict.word if artifact.verdict else ""
     style = {"pass": "bold green", "inconclusive": "bold yellow"}.get(word, "bold red")
     _line(console, headline(artifact), style)
-    for reason in artifact.verdict.reasons if artifact.verdict else ():
+    for reason in reasons:
         _line(console, f"  {reason}")
-    if written is not None:
-        _line(console, f"written: {written} and {written.with_suffix('.md').name}")
 
 
 def _print_table(table: Table, console: Console) -> None:

@@ -12,6 +12,9 @@ from retrieverbench.report.table import Table
 NOT_TOLD = "not told"
 NOT_ASKED = "not asked"
 APPROXIMATE = frozenset({"hnsw", "ivfflat"})
+_NOT_ASKED = (
+    f"'{NOT_ASKED}': an audit asks no backend for the plan of a query; it judges the answers."
+)
 MAX_SETTING = 60
 """Characters of one setting in a report; the artifact holds it whole."""
 
@@ -43,8 +46,10 @@ def validity(artifact: Artifact) -> Table:
         "As the servers tell it, not as they were asked. Index and time of the tenant condition "
         "come from the backend's own plan of one measured query; 'not told' where it has none."
     )
-    notes = (note, *_unused(artifact), *_caveats(artifact), *_settings(artifact))
-    return Table("Validity", columns, rows, notes)
+    if artifact.kind == "audit":
+        note += f" {_NOT_ASKED}"
+    notes = (note, *_unused(artifact), *_caveats(artifact))
+    return Table("Validity", columns, rows, notes, appendix=tuple(_settings(artifact)))
 
 
 def stored(chunks: Mapping[str, int]) -> str:

@@ -22,6 +22,8 @@ from retrieverbench.options import nearest
 from retrieverbench.run.text import FILE_MODULE, one_line
 
 GROUP = "retrieverbench.adapters"
+OWN = "retrieverbench"
+"""The distribution whose extra `engines` holds what starts engines."""
 _COROUTINES = ("open", "search", "describe", "close")
 _FURTHER = {
     "put": ("put", "settle"),
@@ -49,10 +51,11 @@ def adapter_names() -> list[str]:
     return sorted(_entry_points())
 
 
-def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
+def load_adapter(name: str, base: Path = Path(), *, with_engine: bool = False) -> LoadedAdapter:
     """The adapter of an entry point's name, or of a file: `./mine.py:Mine`.
 
-    A relative file is looked for from `base`. Raises InputError for an unknown name, a
+    A relative file is looked for from `base`. `with_engine` where its engine is started too:
+    the pip line then names both extras. Raises InputError for an unknown name, a
     name given by two distributions, a broken plugin or a class that breaks the protocol;
     MissingClient when its import fails and a package of its extra is not installed.
     """
@@ -72,7 +75,7 @@ def load_adapter(name: str, base: Path = Path()) -> LoadedAdapter:
     except (InputError, _Interrupt):
         raise
     except BaseException as error:  # whatever a plugin may raise, it is its defect
-        raise _unusable(name, distribution, version, error) from error
+        raise _unusable(name, distribution, version, error, with_engine=with_engine) from error
 
 
 class _Interrupt(KeyboardInterrupt):
@@ -119,11 +122,14 @@ def _owner(point: metadata.EntryPoint) -> tuple[str, str]:
     return (point.dist.name, point.dist.version) if point.dist else ("unknown", "unknown")
 
 
-def _unusable(name: str, distribution: str, version: str, error: BaseException) -> Exception:
+def _unusable(
+    name: str, distribution: str, version: str, error: BaseException, *, with_engine: bool
+) -> Exception:
     """The pip line where a failed import has packages to blame; else the plugin is broken."""
     extra = name.replace("_", "-")
     missing = _not_installed(extra, distribution) if isinstance(error, ImportError) else []
     if missing:
+        extra += ",engines" * (with_engine and distribution == OWN)
         return MissingClient(
             f"adapter {name!r} needs {', '.join(missing)}; "
             f"run: pip install '{distribution}[{extra}]'"

@@ -22,7 +22,7 @@ from retrieverbench.errors import (
 )
 from retrieverbench.model import Layout, TenantId
 from retrieverbench.testing.corpus import make_chunk
-from retrieverbench.testing.outcomes import not_applicable
+from retrieverbench.testing.outcomes import not_on_a_server
 from retrieverbench.testing.place import Filled, Subject, make_query
 
 MARKER = "s3cret-that-nobody-may-print"
@@ -138,7 +138,7 @@ def _at(subject: Subject, port: int) -> str:
     """The endpoint with another port of this machine."""
     parts = urlsplit(subject.endpoint)
     if not parts.netloc:
-        not_applicable("a server: the fixture `endpoint`")
+        not_on_a_server()
     return urlunsplit(parts._replace(netloc=f"127.0.0.1:{port}"))
 
 

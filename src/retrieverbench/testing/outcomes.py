@@ -16,6 +16,11 @@ def not_applicable(word: str) -> NoReturn:
     pytest.skip(f"not applicable: capability {word!r} is not claimed")
 
 
+def not_on_a_server() -> NoReturn:
+    """The adapter has no address: there is no other port at which nobody answers."""
+    pytest.skip("not applicable: it has no address; override the fixture `endpoint` if it has one")
+
+
 def not_run(request: pytest.FixtureRequest, name: str, reason: str) -> NoReturn:
     """The adapter `name` cannot be tested here, its leak tests neither, and that is printed.
 

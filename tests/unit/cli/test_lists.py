@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from click.testing import CliRunner
 
 from retrieverbench.cli.lists import adapters, engines
 
+ADAPTER = "retrieverbench_adapters.elasticsearch"
 BODIES = {
     "absent": "import nothing_at_all",
     "wrong": "raise RuntimeError('on\\npurpose')",
@@ -73,5 +77,26 @@ def test_engines_tell_their_limits() -> None:
     rows = {row["engine"]: row for row in json.loads(done.stdout)}
     notes = rows["azure_search"]["notes"]
     assert any("say nothing about the service" in note for note in notes)
+    assert rows["pgvector"]["bytes_to_fetch"] == 0
+    assert rows["pgvector"]["adapter_missing"] is None
     plain = CliRunner().invoke(engines, catch_exceptions=False).stdout
     assert all(f"- {note}" in plain for note in notes)
+
+
+def test_engines_tell_what_is_not_here_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache folder means a fetch; an adapter without its client names both extras."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "elasticsearch", None)
+    for name in [name for name in sys.modules if name.startswith(ADAPTER)]:
+        monkeypatch.delitem(sys.modules, name)
+    distribution = metadata.distribution
+
+    def without_client(name: str) -> metadata.Distribution:
+        if name == "elasticsearch":
+            raise metadata.PackageNotFoundError(name)
+        return distribution(name)
+
+    monkeypatch.setattr(metadata, "distribution", without_client)
+    plain = CliRunner().invoke(engines, catch_exceptions=False).stdout
+    assert re.search(r"fetches \d+ MB, once; beforehand: .* engine fetch elasticsearch", plain)
+    assert "pip install 'retrieverbench[elasticsearch,engines]'" in plain

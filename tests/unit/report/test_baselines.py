@@ -224,9 +224,9 @@ def test_changes_are_told(make_artifact: MakeArtifact, make_result: Any, tmp_pat
     lines = accept_baseline(judged(make_artifact(result)), tmp_path)
     assert lines[1:] == [
         "  changed: server version: baseline '2.0', this run '3.0'",
-        "  hit@3: 0.9091 -> 0.9091 (+0.0000)",
-        "  ndcg@3: 0.8755 -> 0.8755 (+0.0000)",
-        "  recall@3: 0.9091 -> 0.9091 (+0.0000)",
+        "  Hit@3: 0.9091 -> 0.9091 (+0.0000)",
+        "  nDCG@3: 0.8755 -> 0.8755 (+0.0000)",
+        "  Recall@3: 0.9091 -> 0.9091 (+0.0000)",
         "  1 new misses at hit@3: c5",
         "  1 new hits at hit@3: c1",
         "  2 of 12 cases changed",

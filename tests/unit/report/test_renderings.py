@@ -444,7 +444,8 @@ def test_one_cause_of_all_modes_is_printed_once(
         "store/dense,lexical,hybrid/filter"
     ]
     assert len(table(artifact, "Rules").rows) == 3
-    assert printed(artifact).count("nobody answers") == 2  # in its table and as a reason
+    assert printed(artifact).count("nobody answers") == 3  # first of all, in its table, a reason
+    assert printed(artifact).startswith("NOT MEASURED (exit 3)\n")
 
 
 def test_only_metrics_that_were_asked_for_are_shown(make_artifact: MakeArtifact) -> None:

@@ -81,7 +81,7 @@ def test_weaknesses_settings_and_what_was_not_read_are_there(
     table = validity(make_artifact(make_result(backend=record)))
     assert table.rows[0][3] == "8: 2 tenants with 3 to 5"
     assert table.rows[0][-1] == "role is superuser"
-    (line,) = table.notes[1:]
+    (line,) = table.appendix
     assert line.startswith("fake/filter: long xxx")
     assert "…, m 16; could not be read: replicas" in line
 

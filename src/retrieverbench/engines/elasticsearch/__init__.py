@@ -19,6 +19,7 @@ from retrieverbench.engines.java_node import (
     missing_for,
     prepare_node,
     start_node,
+    unfetched_bytes,
 )
 
 __all__ = ["FIDELITY", "NODE", "fetch", "missing", "prepare", "start"]
@@ -42,6 +43,11 @@ NODE = JavaNode(
 def missing() -> str | None:
     """Why it cannot be started here, with the remedy; None if it can."""
     return missing_for(NODE)
+
+
+def unfetched() -> int:
+    """Bytes that a start, or `fetch`, has to fetch first."""
+    return unfetched_bytes(NODE)
 
 
 async def fetch(

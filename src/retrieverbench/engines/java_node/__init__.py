@@ -32,6 +32,7 @@ __all__ = [
     "missing_for",
     "prepare_node",
     "start_node",
+    "unfetched_bytes",
 ]
 
 FIDELITY: Fidelity = "engine"
@@ -85,6 +86,15 @@ def missing_for(node: JavaNode) -> str | None:
     if absent:
         return f"the engine {node.name} needs {' and '.join(absent)}; {_EXTRA}"
     return None
+
+
+def unfetched_bytes(node: JavaNode) -> int:
+    """Bytes that `fetch_node` would fetch into the user's cache folder, by names and sizes."""
+    from retrieverbench.engines.java_node import jars
+
+    folder = cache_folder()
+    pins = [(folder / pin.file_name, pin.size) for pin in jars.pinned(node)]
+    return sum(size for path, size in pins if not path.is_file() or path.stat().st_size != size)
 
 
 async def fetch_node(

@@ -17,6 +17,7 @@ from retrieverbench.engines.java_node import (
     fetch_node,
     missing_for,
     start_node,
+    unfetched_bytes,
 )
 
 __all__ = ["FIDELITY", "NODE", "fetch", "missing", "start"]
@@ -37,6 +38,11 @@ NODE = JavaNode(
 def missing() -> str | None:
     """Why it cannot be started here, with the remedy; None if it can."""
     return missing_for(NODE)
+
+
+def unfetched() -> int:
+    """Bytes that a start, or `fetch`, has to fetch first."""
+    return unfetched_bytes(NODE)
 
 
 async def fetch(
