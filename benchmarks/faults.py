@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import anyio
+from anyio.from_thread import start_blocking_portal
 
 from bench_support import Bench, write_example
 from fault_catalog import FAULTS, Server, found_by, small_crowds, started
@@ -29,12 +29,14 @@ def table(server: Server) -> None:
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
-async def main() -> None:
+def main() -> None:
     print("| adapter | layout | mode | fault | found by | and by |\n|---|---|---|---|---|---|")
-    for name in sys.argv[1:] or FAULTS:
-        async with started(name) as server:
-            await anyio.to_thread.run_sync(table, server)
+    # The command wants the main thread, for its signals; the engine has another one.
+    with start_blocking_portal() as portal:
+        for name in sys.argv[1:] or FAULTS:
+            with portal.wrap_async_context_manager(started(name)) as server:
+                table(server)
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    main()

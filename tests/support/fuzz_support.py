@@ -45,22 +45,24 @@ _KNOWN = (
     *hostile.SYNTAX, *hostile.CONTROLS, *hostile.PREFIXES, *hostile.FOLDED, *hostile.UNICODE,
     *hostile.TYPED, *hostile.QUESTIONS,
 )  # fmt: skip
-_grammar = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=7).map("".join)
+_grammar = st.lists(st.sampled_from(_PIECES), min_size=2, max_size=8).map("".join)
 _long = st.builds(
     lambda start, length, end: start + "n" * length + end,
     st.sampled_from(["", "'", "é"]),
     st.sampled_from([61, 125, 253, 509, 1_021, 8_190, 32_764, 40_000]),
     st.sampled_from(["x", "y", "'", "yy"]),
 )
-any_name = st.one_of(
-    *[_grammar] * 6,
-    *[st.sampled_from(_KNOWN)] * 2,
-    *[st.text(st.characters(), min_size=1)] * 3,
-    _long,
-)
-any_text = st.one_of(
-    *[_grammar] * 4, st.sampled_from(_KNOWN), st.text(st.characters(), max_size=60)
-)
+_free = st.text(st.characters(), min_size=1, max_size=60)
+_chosen = st.sampled_from(_KNOWN)
+
+
+def _kinds(*kinds: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """One of them, each as often as it is named, which `one_of` does not do."""
+    return st.integers(0, len(kinds) - 1).flatmap(kinds.__getitem__)
+
+
+any_name = _kinds(*[_grammar] * 12, *[_free] * 6, _chosen, _long)
+any_text = _kinds(*[_grammar] * 12, *[_free] * 6, _chosen, st.just(""))
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ class Draw:
     text: str
 
 
-draws = st.lists(st.builds(Draw, any_name, any_text), min_size=10, max_size=40)
+draws = st.lists(
+    st.builds(Draw, any_name, any_text), min_size=10, max_size=40, unique_by=lambda one: one.name
+)
 
 
 def others(name: str) -> list[str]:
