@@ -160,11 +160,11 @@ class Sender:
         return [chunk for chunk in batch if chunk.uid not in there]
 
     async def _stored(self, adapter: ReadsById, tenant: TenantId, own: Sequence[Chunk]) -> set[str]:
-        """Those of a tenant's chunks that are there, with their texts."""
+        """Those of a tenant's chunks that are there, with their texts, titled or not."""
         uids = [chunk.uid for chunk in own]
         hits = await self.patiently(lambda: self.get.call(partial(adapter.get, tenant, uids)))
         texts = {hit.uid: hit.text for hit in hits}
-        return {chunk.uid for chunk in own if texts.get(chunk.uid) == chunk.text}
+        return {c.uid for c in own if texts.get(c.uid) in {c.text, c.searchable_text}}
 
 
 def count_per_tenant(chunks: Sequence[Chunk]) -> Mapping[str, int]:

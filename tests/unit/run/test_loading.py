@@ -172,6 +172,14 @@ async def test_a_resumed_load_asks_what_is_there_and_sends_the_rest() -> None:
     assert asked == {"globex"}, "counts tell of the others"
 
 
+async def test_a_text_that_is_stored_below_its_title_is_the_same_text() -> None:
+    titled = [replace(chunk, title="Title") for chunk in CHUNKS]
+    store = Store()
+    store.chunks = {c.uid: replace(c, text=c.searchable_text) for c in titled[:20]}
+    place = await load(store, Loading(batch=4, resume=True), chunks=titled)
+    assert "20 of 30 chunks were there already" in place.note
+
+
 async def test_a_chunk_with_another_text_is_replaced() -> None:
     store = Store()
     store.chunks = {"acme/d0": replace(CHUNKS[0], text="old")}
