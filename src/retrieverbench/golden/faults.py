@@ -9,13 +9,13 @@ version), G49 (questions or judgements left out) and G50 (metadata left out) go 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from retrieverbench.errors import InputError
 
 LIMIT = 100
-"""Faults printed in full; the rest is counted."""
+"""Faults printed in full, and kept of each code; the rest is counted."""
 
 _WIDTH = 80
 
@@ -30,20 +30,38 @@ class Fault:
     warning: bool
 
 
+@dataclass(slots=True)
+class _Tally:
+    """How many faults of one code there were, on how many lines, and the last of these."""
+
+    faults: int = 0
+    lines: int = 0
+    last: int = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one file, in the order they were found."""
+    """The faults of one file, in the order they were found.
+
+    Those of one code are found line by line, so that the first LIMIT of each are enough to tell
+    the first LIMIT of all; a file of a million bad lines costs no memory.
+    """
 
     file: str
     found: list[Fault] = field(default_factory=list)
+    _tallies: dict[tuple[str, bool], _Tally] = field(default_factory=dict)
 
     def error(self, code: str, text: str, line: int = 0) -> None:
         """Note something that makes the file unusable."""
-        self.found.append(Fault(line, code, text, warning=False))
+        self._note(Fault(line, code, text, warning=False))
 
     def warn(self, code: str, text: str, line: int = 0) -> None:
         """Note something that a reader should know."""
-        self.found.append(Fault(line, code, text, warning=True))
+        self._note(Fault(line, code, text, warning=True))
+
+    def total(self, *, warnings: bool) -> int:
+        """How many there were of one severity, kept or not."""
+        return sum(tally.faults for (_, w), tally in self._tallies.items() if w is warnings)
 
     def lines(self, *, warnings: bool) -> list[str]:
         """The messages of one severity, by line."""
@@ -52,8 +70,16 @@ class Faults:
 
     def count(self, code: str) -> tuple[int, int]:
         """How many errors carry the code, and on how many lines they stand."""
-        places = [f.line for f in self.found if f.code == code and not f.warning]
-        return len(places), len(set(places))
+        tally = self._tallies.get((code, False), _Tally())
+        return tally.faults, tally.lines
+
+    def _note(self, fault: Fault) -> None:
+        tally = self._tallies.setdefault((fault.code, fault.warning), _Tally())
+        tally.faults += 1
+        tally.lines += fault.line != tally.last
+        tally.last = fault.line
+        if tally.faults <= LIMIT or not fault.line:
+            self.found.append(fault)
 
     def _message(self, fault: Fault) -> str:
         place = f"{self.file}:{fault.line}" if fault.line else self.file
@@ -70,16 +96,18 @@ def settle(collected: Iterable[Faults]) -> tuple[str, ...]:
     errors = [line for faults in files for line in faults.lines(warnings=False)]
     warnings = [line for faults in files for line in faults.lines(warnings=True)]
     if errors:
-        raise InputError(*_shortened(errors, [f"warning: {line}" for line in warnings]))
-    return tuple(_shortened([], warnings))
+        marked = [f"warning: {line}" for line in warnings]
+        raise InputError(*_shortened(errors + marked, files))
+    return tuple(_shortened(warnings, files))
 
 
-def _shortened(errors: list[str], warnings: list[str]) -> list[str]:
-    lines = errors + warnings
-    if len(lines) <= LIMIT:
+def _shortened(lines: list[str], files: Sequence[Faults]) -> list[str]:
+    errors = sum(faults.total(warnings=False) for faults in files)
+    warnings = sum(faults.total(warnings=True) for faults in files)
+    if errors + warnings <= LIMIT:
         return lines
-    hidden_errors = max(0, len(errors) - LIMIT)
-    hidden_warnings = len(lines) - LIMIT - hidden_errors
+    hidden_errors = max(0, errors - LIMIT)
+    hidden_warnings = errors + warnings - LIMIT - hidden_errors
     return [
         *lines[:LIMIT],
         f"and {plural(hidden_errors, 'more error')}, {plural(hidden_warnings, 'more warning')}",

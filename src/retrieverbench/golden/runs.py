@@ -91,7 +91,7 @@ def _is_sound(words: Sequence[str], number: int, faults: Faults) -> bool:
         shown = quote(" ".join(words))
         faults.error("G04", f"has {plural(len(words), 'column')} ({shown}); {_SHAPE}", number)
         return False
-    before = len(faults.found)
+    before = faults.total(warnings=False)
     rank, score = words[3], words[4]
     if not _WHOLE.fullmatch(rank):
         faults.error("G46", f"rank: {quote(rank)} is not a whole number; {_SHAPE}", number)
@@ -104,7 +104,7 @@ def _is_sound(words: Sequence[str], number: int, faults: Faults) -> bool:
         faults.error(
             "G04", f"has {columns}, as if it held two results; write each on its line", number
         )
-    return len(faults.found) == before
+    return faults.total(warnings=False) == before
 
 
 def _append(lists: _Lists, columns: _Columns) -> None:

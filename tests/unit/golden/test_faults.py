@@ -36,6 +36,20 @@ def test_the_first_hundred_are_told_and_the_rest_is_counted() -> None:
     assert caught.value.faults[100] == "and 1 more error, 1 more warning"
 
 
+def test_a_hundred_thousand_bad_lines_are_counted_and_not_kept() -> None:
+    faults = Faults("a.jsonl")
+    for line in range(1, 100_001):
+        faults.error("G10" if line % 2 else "G14", "wrong", line)
+    faults.error("G14", "about all of them")
+    assert len(faults.found) == 201
+    assert faults.count("G14") == (50_001, 50_001)
+    with pytest.raises(InputError) as caught:
+        settle([faults])
+    assert caught.value.faults[0] == "a.jsonl: about all of them [G14]"
+    assert caught.value.faults[99] == "a.jsonl:99: wrong [G10]"
+    assert caught.value.faults[100] == "and 99901 more errors, 0 more warnings"
+
+
 def test_warnings_alone_are_returned() -> None:
     faults = Faults("a.jsonl")
     for line in range(1, 104):
