@@ -62,14 +62,16 @@ class Qdrant:
     - Visibility: a write is searchable when it returns. `settle` waits for the optimiser; a
       segment below `indexing_threshold` stays unindexed and is scanned: `indexed_share`.
     - `total` counts the chunks that pass the filter; in lexical mode those of them that match.
-    - A collection that exists with the same schema is used, and not removed by `close`.
+    - A collection that exists with the same schema is used, and not removed by `close`. With
+      `resume` it is a load of ours that was broken off: `settle` reads its texts again, since
+      terms are weighed by the average length of all, and once settled `close` removes it.
     - Attached: `id = "@point_id"` stands for the point's own id, `vector = "@unnamed"` for the
       vector without a name; fields inside others are written `outer.inner`.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
         "one graph over all tenants": {"place": {"m": 16}},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from qdrant_client import models
 
@@ -94,17 +93,12 @@ async def count_by_reading(server: Server, name: str, fields: Fields) -> dict[st
     if total > COUNTED_BY_READING:
         return None
     counts: Counter[str] = Counter()
-    offset: Any = None
-    while True:
-        page = server.client.scroll(
-            name, limit=_PAGE, offset=offset, with_payload=[fields.tenant], with_vectors=False
-        )
-        points, offset = await server.call(page)
+    shown = [fields.tenant]
+    async for points in server.pages(name, _PAGE, with_payload=shown, with_vectors=False):
         for point in points:
             owner = value_at(point.payload or {}, fields.tenant)
             counts.update([owner] if type(owner) is str else [])
-        if offset is None:
-            return dict(counts)
+    return dict(counts)
 
 
 def _place(attached: Attached) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,6 +80,18 @@ class Server:
         answer = await self.call(self.client.http.distributed_api.list_shard_keys(collection))
         keys = answer.result.shard_keys if answer.result else None
         return [str(one.key) for one in keys or []]
+
+    async def pages(
+        self, collection: str, limit: int, **what: Any
+    ) -> AsyncIterator[list[models.Record]]:
+        """Points by at most `limit` at once; `what` is what the client's `scroll` takes."""
+        offset: Any = None
+        while True:
+            page = self.client.scroll(collection, limit=limit, offset=offset, **what)
+            points, offset = await self.call(page)
+            yield points
+            if offset is None:
+                return
 
     async def write_all(self, collection: str, what: str, bodies: Iterable[bytes]) -> None:
         """PUT bodies, some at once; return when the server has applied all of them."""

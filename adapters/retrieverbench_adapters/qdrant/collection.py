@@ -37,7 +37,6 @@ def check_schema(
             f"collection {name!r} already exists with another schema: "
             f"{', '.join(wrong)}; delete it or choose another place"
         )
-    check_tenant_index(information, name)
 
 
 def check_tenant_index(information: models.CollectionInfo, place: str) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from retrieverbench.adapter import Settings
 from retrieverbench.errors import InputError
-from retrieverbench.model import Chunk
+from retrieverbench.model import Chunk, TenantId
 from retrieverbench_adapters.qdrant.client import Server
 from retrieverbench_adapters.qdrant.fields import OWN, point_id, tenant_text
 from retrieverbench_adapters.qdrant.layouts import Home
@@ -15,6 +15,8 @@ from retrieverbench_adapters.qdrant.options import Options
 from retrieverbench_adapters.qdrant.places import Places
 from retrieverbench_adapters.qdrant.points import bodies, point_row, sparse_vector, vector_row
 from retrieverbench_adapters.qdrant.terms import Lexicon, TermCounts, document_weights
+
+_PAGE = 1_000
 
 
 class Loader:
@@ -54,6 +56,7 @@ class Loader:
 
     async def weigh(self) -> None:
         """Send the sparse vectors that had to wait for an average length."""
+        await self._count_terms_of_before()
         for group, waiting in list(self._waiting.items()):
             lengths = [counts.length for counts in waiting.values()]
             self._average[group] = average = max(sum(lengths) / len(lengths), 1.0)
@@ -76,6 +79,18 @@ class Loader:
             "term_hash_collisions": self._lexicon.collisions(),
         }
 
+    async def _count_terms_of_before(self) -> None:
+        """Those of a load that was broken off wait for the average of all, as if put now."""
+        shown = ["id", OWN.tenant, "text", "title"]
+        lexical = bool(self._settings.modes & {"lexical", "hybrid"})
+        for name in self.places.taken_over if lexical else ():
+            async for points in self._server.pages(name, _PAGE, with_payload=shown):
+                for point in points:
+                    stored = dict(point.payload or {})
+                    chunk = Chunk(tenant=TenantId(stored.pop(OWN.tenant)), **stored)
+                    self._terms(chunk, self.places.home(chunk.tenant))
+        self.places.taken_over.clear()
+
     async def _write(self, home: Home, what: str, rows: Iterable[bytes]) -> None:
         cut: Iterator[bytes] = bodies(rows, self._options.connect.batch_bytes, home.shard)
         await self._server.write_all(home.collection, what, cut)
@@ -89,14 +104,19 @@ class Loader:
                 raise InputError(f"chunk {chunk.uid!r}: vector: missing; embed the corpus first")
             vectors[OWN.dense] = np.frombuffer(chunk.vector, dtype=np.float32)
         if self._settings.modes & {"lexical", "hybrid"}:
-            counts = self._lexicon.count_chunk(chunk.searchable_text)
-            group = "" if self._shared else tenant_text(chunk.tenant)
-            average = self._options.place.avg_len or self._average.get(group)
-            if average is None:
-                self._waiting.setdefault(group, {})[home, point_id(chunk.uid)] = counts
-            elif counts.ids:
-                vectors[OWN.sparse] = self._weighted(counts, average)
+            vectors |= self._terms(chunk, home)
         return vectors
+
+    def _terms(self, chunk: Chunk, home: Home) -> dict[str, object]:
+        """The sparse vector; none where there are no terms, or they wait for an average."""
+        counts = self._lexicon.count_chunk(chunk.searchable_text)
+        group = "" if self._shared else tenant_text(chunk.tenant)
+        average = self._options.place.avg_len or self._average.get(group)
+        if average is None:
+            self._waiting.setdefault(group, {})[home, point_id(chunk.uid)] = counts
+        elif counts.ids:
+            return {OWN.sparse: self._weighted(counts, average)}
+        return {}
 
     def _weighted(self, counts: TermCounts, average: float) -> dict[str, object]:
         options = self._options.place

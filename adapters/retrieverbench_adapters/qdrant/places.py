@@ -23,7 +23,10 @@ from retrieverbench_adapters.qdrant.options import Place
 
 
 class Places:
-    """Where tenants are at home; what is not there yet is made when it is first put into."""
+    """Where tenants are at home; what is not there yet is made when it is first put into.
+
+    `taken_over` are collections of a load that was broken off and goes on here.
+    """
 
     def __init__(self, server: Server, settings: Settings, options: Place) -> None:
         self._server = server
@@ -32,11 +35,14 @@ class Places:
         self._collections: list[str] = []
         self._created: list[str] = []
         self._shards: set[str] = set()
+        self.taken_over: list[str] = []
+        self._settled = False
         self._making = asyncio.Lock()
 
     async def open(self) -> None:
         """Check what is there; make the collection unless every tenant has its own.
 
+        With `resume` what is there is a load of ours that was broken off, and becomes our own.
         Raises Rejected for another schema, and Unsupported where shards cannot be made.
         """
         place = self._settings.place
@@ -53,6 +59,12 @@ class Places:
         for name in found:
             information = await self._server.information(name)
             check_schema(information, name, self._settings, self._options)
+            if self._settings.resume:
+                await self._index_payload(name)  # the load may have ended before this
+                information = await self._server.information(name)
+                self._created.append(name)
+                self.taken_over.append(name)
+            check_tenant_index(information, name)
         self._collections = sorted({*self._collections, *found})
         if self._settings.layout == "partition":
             self._shards = set(await self._server.shard_keys(place))
@@ -95,9 +107,12 @@ class Places:
             )
         for name in self.collections():
             check_tenant_index(await self._wait_for_optimizer(name), name)
+        self._settled = True
 
     async def remove(self) -> None:
-        """Remove what this object made."""
+        """Remove what this object made; leave what can be resumed."""
+        if self._settings.resume and not self._settled:
+            return
         while self._created:
             await self._server.call(self._server.client.delete_collection(self._created[-1]))
             self._created.pop()
@@ -106,11 +121,14 @@ class Places:
         made = creation(self._settings, self._options)
         await self._server.call(self._server.client.create_collection(name, **made))
         self._created.append(name)
+        await self._index_payload(name)
+        self._collections.append(name)
+
+    async def _index_payload(self, name: str) -> None:
         for field, schema in payload_indexes().items():
             await self._server.call(
                 self._server.client.create_payload_index(name, field, schema, wait=True)
             )
-        self._collections.append(name)
 
     async def _wait_for_optimizer(self, name: str) -> models.CollectionInfo:
         pause = 0.02

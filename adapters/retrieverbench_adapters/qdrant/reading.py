@@ -73,30 +73,21 @@ class Reader:
         found = {hit.uid: hit for hit in to_hits(points, fields, _TEXT)}
         return [found[uid] for uid in uids if uid in found]
 
-    async def owned(self, tenant: TenantId, uids: Sequence[str], **what: Any) -> list[Any]:
+    async def owned(
+        self, tenant: TenantId, uids: Sequence[str], **what: Any
+    ) -> list[models.Record]:
         """The points of the tenant's own among these chunks."""
         home = self._places.home(tenant)
         condition = chunks_filter(self._scheme.fields, tenant, uids)
-        found: list[Any] = []
-        offset: Any = None
-        while True:
-            page = self._server.client.scroll(
-                home.collection,
-                scroll_filter=condition,
-                limit=len(uids),
-                offset=offset,
-                shard_key_selector=home.shard,
-                **what,
-            )
-            try:
-                points, offset = await self._server.call(page)
-            except Rejected as error:
-                if self._is_nobodys(home, error):
-                    return []
+        what |= {"scroll_filter": condition, "shard_key_selector": home.shard}
+        found: list[models.Record] = []
+        try:
+            async for points in self._server.pages(home.collection, len(uids), **what):
+                found += points
+        except Rejected as error:
+            if not self._is_nobodys(home, error):
                 raise
-            found += points
-            if offset is None:
-                return found
+        return found
 
     async def explain(self, query: Query) -> Plan:
         """From what the server says of its collection, and the search once more, indexed only."""

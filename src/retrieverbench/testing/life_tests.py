@@ -122,7 +122,8 @@ class LifeTests:
         """With `resume` a place stays with what was put until it was settled, and then goes.
 
         If it fails, look whether `open` takes the place of that name, whether `get` shows what
-        was put before, and whether `close` leaves a place that was never settled, and only that.
+        was put before, whether each mode finds it, and whether `close` leaves a place that was
+        never settled, and only that.
         """
         subject.need("resume", "put", "get")
         settings = subject.settings(layout)
@@ -142,8 +143,15 @@ class LifeTests:
         await going_on.settle()
         counts = Counter(chunk.tenant.value for chunk in chunks)
         assert (await going_on.describe()).chunks == counts
+        for mode in subject.modes:
+            for chunk in chunks[:2]:
+                query = make_query(chunk.text, chunk.tenant, mode, k=len(chunks))
+                found = await going_on.search(query)
+                assert chunk.uid in {hit.uid for hit in found.hits}, mode
         await going_on.close()
-        await (await subject.cls.open(settings)).close()  # the name is free again
+        anew = await subject.cls.open(settings)  # the name is free again
+        assert not any((await anew.describe()).chunks.values())
+        await anew.close()
 
     @pytest.mark.anyio
     async def test_plans_are_of_this_query(self, place: Filled, mode: Mode) -> None:
