@@ -106,7 +106,7 @@ class OpenSearch:
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncOpenSearch) -> None:
@@ -127,6 +127,7 @@ class OpenSearch:
             body={} if settings.attached else _index(settings, place, self._text),
             timeout=place.timeout,
             attached=settings.attached is not None,
+            resume=settings.resume,
         )
         self._pipeline: Json | None = None
         self._closed = False

@@ -67,7 +67,7 @@ class AzureSearch:
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "total", "record"}
+        | {"put", "attach", "get", "delete", "move", "total", "record", "resume"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
         mode: {"search": {"vector_filter_mode": mode}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -39,6 +40,7 @@ class Indexes:
         self._expected: dict[str, int] = {}
         self._unsettled: dict[str, Written] = {}
         self._created: set[str] = set()
+        self._settled = False
 
     def __contains__(self, name: object) -> bool:
         """Whether an index is known to exist."""
@@ -77,7 +79,10 @@ class Indexes:
         await self.take(name)
 
     async def take(self, name: str) -> None:
-        """An index that exists is used if it is as this object would have made it."""
+        """An index that exists is used if it is as this object would have made it.
+
+        With `resume` it is a load of ours that was broken off, and removed once it was settled.
+        """
         different = differences(self._wanted(name), await self.definition(name, self.answer()))
         if different:
             raise Rejected(
@@ -85,6 +90,8 @@ class Indexes:
                 f"{'; '.join(different[:5])}; delete it or use another place"
             )
         self._expected[name] = await self.count(name)
+        if self._settings.resume:
+            self._created.add(name)
 
     async def definition(self, name: str, answer: Answer) -> Row:
         """An index as the service shows it."""
@@ -147,7 +154,12 @@ class Indexes:
         self._unsettled[index] = Written(rows[-1]["tenant"], rows[-1]["key"], None)
 
     async def settle(self) -> None:
-        """Ask until counts are right and the last document written is as it was written."""
+        """Ask until counts are right and the last document written is as it was written.
+
+        What was written before a load was broken off may be counted late, so with `resume`
+        more may be there than was counted at first.
+        """
+        enough = operator.ge if self._settings.resume else operator.eq
         seconds = self._options.place.settle_seconds
         counted, expected = -1, 0
         with anyio.move_on_after(seconds):
@@ -155,11 +167,12 @@ class Indexes:
                 wait, expected = 0.02, self._expected[index]
                 while True:
                     counted = await self.count(index)
-                    if counted == expected and await self._is_visible(index, last):
+                    if enough(counted, expected) and await self._is_visible(index, last):
                         break
                     await anyio.sleep(wait)
                     wait = min(2 * wait, 1.0)
                 del self._unsettled[index]
+            self._settled = True
             return
         raise TimedOut(
             f"azure_search: settle: {counted} of {expected} documents visible after "
@@ -167,9 +180,10 @@ class Indexes:
         )
 
     async def close(self) -> None:
-        """Delete what this object made, and release the connections."""
+        """Delete what this object made, but what can be resumed; release the connections."""
+        left = self._settings.resume and not self._settled
         try:
-            for name in sorted(self._created):
+            for name in () if left else sorted(self._created):
                 with self.calling("close"):
                     await self.clients.indexes.delete_index(
                         name, raw_response_hook=self.answer(tolerated=404)

@@ -71,7 +71,7 @@ class Elasticsearch:
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncElasticsearch) -> None:
@@ -88,6 +88,7 @@ class Elasticsearch:
             body={} if settings.attached else place_body(settings, options),
             timeout=options.place.timeout,
             attached=settings.attached is not None,
+            resume=settings.resume,
             stored={"exclude_vectors": False},
         )
         self._closed = False

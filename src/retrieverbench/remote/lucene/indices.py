@@ -73,7 +73,9 @@ class Indices:
     `backend` names the adapter in messages. Only what this object made is removed by it, and
     an `attached` index is not written to at all. `stored` is the value of `_source` by which
     the server gives back all that was written, vectors included. `weak` and `unchecked` are
-    what was found, or could not be read, when an attached index was bound to.
+    what was found, or could not be read, when an attached index was bound to. With `resume` an
+    index of equal schema is a load of ours that was broken off: it is filled on, and removed
+    once it was `settled`.
     """
 
     backend: str
@@ -84,6 +86,8 @@ class Indices:
     body: Json
     timeout: float
     attached: bool = False
+    resume: bool = False
+    settled: bool = False
     stored: Json | bool = True
     weak: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -100,9 +104,20 @@ class Indices:
         return f"{self.place}.*" if self.isolation == "index" else self.place
 
     async def open(self) -> None:
-        """Make the index, or take one of equal schema; one per tenant is made by `put`."""
-        if not self.attached and self.isolation != "index":
+        """Make the index, or take one of equal schema; one per tenant is made by `put`.
+
+        With `resume` those of tenants are taken, too, and what was put before is searchable.
+        """
+        if self.attached:
+            return
+        if self.isolation != "index":
             await self._make(self.place)
+        elif self.resume:
+            for name, shown in (await self.send("GET", f"/{self.all}")).items():
+                self._take(name, shown)
+                self.known.add(name)
+        if self.resume:
+            await self.refresh()
 
     async def put(self, chunks: Sequence[Chunk], batch_bytes: int) -> None:
         """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""
@@ -128,6 +143,7 @@ class Indices:
             await self.refresh()
         if deadline.cancelled_caught:
             raise TimedOut(f"{self.backend}: not settled after {self.timeout:g} s")
+        self.settled = True
 
     async def refresh(self) -> None:
         """Make searchable what was written."""
@@ -198,7 +214,9 @@ class Indices:
         return found, tuple(weak)
 
     async def remove(self) -> None:
-        """Remove what this object made."""
+        """Remove what this object made; leave what can be resumed."""
+        if self.resume and not self.settled:
+            return
         for part in names(self.made):
             await self.send("DELETE", f"/{part}", params={"ignore_unavailable": "true"})
 
@@ -225,13 +243,17 @@ class Indices:
         except BackendError as error:
             if _EXISTS not in str(error):
                 raise
-            got = (await self.send("GET", f"/{name}"))[name]
-            found = difference(self.body, got)
-            if found:
-                raise Rejected(
-                    f"{self.backend}: index {name!r} already exists with another schema "
-                    f"({found}); remove it or choose another place"
-                ) from error
+            self._take(name, (await self.send("GET", f"/{name}"))[name])
+
+    def _take(self, name: str, shown: Json) -> None:
+        found = difference(self.body, shown)
+        if found:
+            raise Rejected(
+                f"{self.backend}: index {name!r} already exists with another schema "
+                f"({found}); remove it or choose another place"
+            )
+        if self.resume and name not in self.made:
+            self.made.append(name)
 
     def _home(self, tenant: TenantId) -> Scope:
         """Where a chunk is written: never through an alias."""

@@ -152,6 +152,20 @@ async def test_a_load_of_several_megabytes_is_cut() -> None:
         assert (await adapter.describe()).chunks == {"acme": 4}
 
 
+async def test_what_was_put_before_a_break_may_be_counted_late() -> None:
+    """When the load goes on, the service counts nothing yet; all must be there after settling."""
+    async with stand_in(lag=0.3) as served:
+        resuming = replace(settings(served.endpoint), resume=True)
+        begun = await AzureSearch.open(resuming)
+        await begun.put(chunks_of(ACME, 10))
+        await begun.close()
+        async with opened(resuming) as going_on:
+            assert (await going_on.describe()).chunks == {}
+            await going_on.put(chunks_of(ACME, 10) + chunks_of(GLOBEX, 10))
+            await going_on.settle()
+            assert (await going_on.describe()).chunks == {"acme": 10, "globex": 10}
+
+
 async def test_settle_waits_for_what_lags() -> None:
     async with stand_in(lag=0.5) as served, opened(settings(served.endpoint)) as adapter:
         await adapter.put(chunks_of(ACME, 3))
