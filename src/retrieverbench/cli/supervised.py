@@ -1,14 +1,17 @@
-"""A job in a process of its own: its exit code is what it sent, however its process ends.
+"""A job in a process of its own: what it sent is its exit code, and a pass needs more than that.
 
 Adapters and their clients run inside the job and can end its process at any moment:
-`os._exit(0)`, another program in its place, a fault in C code, a kernel short of memory. None of
-that may look like a verdict, least of all like one that passed.
+`os._exit(0)`, another program in its place, a fault in C code, a kernel short of memory. They can
+write into the job's pipe, too. None of that may look like a verdict, least of all like one
+that passed: a pass is one whole message, with nothing before or behind it, of a process that
+itself ended with 0.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import signal
 from contextlib import suppress
 from types import FrameType
@@ -17,6 +20,11 @@ from retrieverbench.cli.ending import ASKING, INTERRUPTED
 from retrieverbench.cli.output import close_streams
 from retrieverbench.errors import AdapterError
 
+TOKEN_BYTES = 16
+"""What begins the job's message is new in every run: who writes blindly does not know it."""
+_MOST = 1 << 20
+"""Bytes; more than a pipe holds."""
+
 
 class Supervision:
     """Splits the process in two, the job and the parent that waits for its exit code."""
@@ -24,6 +32,7 @@ class Supervision:
     def __init__(self) -> None:
         self._job = 0
         self._outbox = -1
+        self._token = secrets.token_bytes(TOKEN_BYTES)
 
     def begin(self) -> int | None:
         """Fork: None in the job, which goes on; in the parent its exit code, once it has ended.
@@ -39,8 +48,9 @@ class Supervision:
         job = os.fork()
         if job:
             os.close(outbox)
-            return _code_of(job, inbox)
+            return _code_of(job, inbox, self._token)
         os.close(inbox)
+        os.set_blocking(outbox, False)  # somebody else may have filled it
         self._job, self._outbox = os.getpid(), outbox
         os.setpgid(0, 0)
         for number in (signal.SIGTTIN, signal.SIGTTOU):
@@ -55,7 +65,7 @@ class Supervision:
         """The job's exit code to the parent; nothing outside the job, a fork of it included."""
         if os.getpid() == self._job:
             with suppress(OSError):
-                os.write(self._outbox, bytes([code]))
+                os.write(self._outbox, self._token + bytes([code]))
 
 
 def _pipe() -> tuple[int, int]:
@@ -67,8 +77,8 @@ def _pipe() -> tuple[int, int]:
     return inbox, outbox
 
 
-def _code_of(job: int, inbox: int) -> int:
-    """Pass signals on until the job ends; then what it sent."""
+def _code_of(job: int, inbox: int, token: bytes) -> int:
+    """Pass signals on until the job ends; then what it sent, if that can be believed."""
     asked = False
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -90,15 +100,31 @@ def _code_of(job: int, inbox: int) -> int:
     for number in (*ASKING, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     _, status = os.waitpid(job, 0)
-    os.set_blocking(inbox, False)  # a process that the job left may hold the other end
-    with suppress(BlockingIOError):
-        if sent := os.read(inbox, 1):
-            return sent[0]
+    ended = os.waitstatus_to_exitcode(status)
+    told = _read(inbox)
+    before, _, after = told.partition(token)
+    if after[:1] > b"\0":
+        return after[0]  # it did not pass, whatever else was written and however it ended
     if asked:
         return INTERRUPTED
-    raise AdapterError(
-        f"the run ended before its verdict: its process {_end(os.waitstatus_to_exitcode(status))}"
-    )
+    if not told:
+        raise AdapterError(f"the run ended before its verdict: its process {_end(ended)}")
+    if before or after != b"\0":
+        raise AdapterError(
+            "the run's verdict cannot be believed: something else wrote into its pipe; look for "
+            "writes to file descriptors in the adapters and their clients"
+        )
+    if ended != 0:
+        raise AdapterError(f"the run passed, but then its process {_end(ended)}")
+    return 0
+
+
+def _read(inbox: int) -> bytes:
+    """What was written; a process that the job left may hold the other end."""
+    os.set_blocking(inbox, False)
+    with suppress(BlockingIOError):
+        return os.read(inbox, _MOST)
+    return b""
 
 
 def _end(code: int) -> str:

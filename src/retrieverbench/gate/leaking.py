@@ -21,6 +21,11 @@ def finding_text(finding: LeakFinding) -> str:
     """One finding in words: who got what, where, and whose it is."""
     if finding.seen_in == "total" and not finding.uid:
         return f"{finding.tenant!r} was told {finding.hint}"
+    if finding.seen_in == "text":
+        return (
+            f"case {finding.case_id!r} of {finding.tenant!r} got the text of a chunk of "
+            f"{finding.owner!r} with its own {finding.uid!r} at rank {finding.rank}"
+        )
     owner = f"belongs to {finding.owner!r}" if finding.owner else "is no chunk of the corpus"
     hint = f"; {finding.hint}" if finding.hint else ""
     where = f"at rank {finding.rank}" if finding.rank else "outside the hits"

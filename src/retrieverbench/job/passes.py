@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from retrieverbench.errors import RetrieverBenchError
 from retrieverbench.job.context import Job
@@ -10,10 +10,11 @@ from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.progress import counting
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
-from retrieverbench.leaks import check_result
+from retrieverbench.leaks import check_result, foreign_texts
 from retrieverbench.load import Subject, TimedResult, measure_closed
-from retrieverbench.model import CaseResult, Mode, Run
-from retrieverbench.run import Abandoned, ask_all, build_queries, one_line
+from retrieverbench.model import CaseResult, Hit, Mode, Run
+from retrieverbench.run import Abandoned, ask_all, build_queries, one_line, uid_of
+from retrieverbench.storage import stored
 
 
 async def ask_quality(job: Job, state: EntryState) -> None:
@@ -39,6 +40,8 @@ async def ask_quality(job: Job, state: EntryState) -> None:
                 on_done=_checking(job, state, mode, counting(advance)),
                 hidden=place.hidden,
                 keys=place.keys,
+                known=job.ledger if place.keys is None else (),
+                on_hits=_checking_texts(job, state, mode, place.keys or {}),
             )
         except Abandoned as error:
             _lose(job, state, error)
@@ -56,6 +59,26 @@ def _checking(
     def check(result: CaseResult) -> None:
         findings.extend(check_result(result, tenants[result.case_id], job.ledger, label))
         count()
+
+    return check
+
+
+def _checking_texts(
+    job: Job, state: EntryState, mode: Mode, keys: Mapping[str, str]
+) -> Callable[[str, Sequence[Hit]], None]:
+    """Judges the texts of an answer that holds any, though none was asked for."""
+    tenants = {case.id: case.tenant for case in job.prepared.cases}
+    label = state.target(mode).label
+    findings = state.findings.setdefault(mode, [])
+    texts = stored(job.prepared.corpus.chunks).owners_of_text
+
+    def check(case_id: str, hits: Sequence[Hit]) -> None:
+        uids = [uid_of(hit.uid, keys) if keys else hit.uid for hit in hits]
+        findings.extend(
+            foreign_texts(
+                hits, uids, tenants[case_id], job.ledger, texts, target=label, case_id=case_id
+            )
+        )
 
     return check
 

@@ -27,6 +27,7 @@ from retrieverbench.leaks.ledger import (
     Ledger,
     check_result,
     foreign_hits,
+    foreign_texts,
     make_ledger,
 )
 from retrieverbench.leaks.places import AS_IS, Variant
@@ -75,6 +76,7 @@ __all__ = [
     "control_tenant",
     "find_questions",
     "foreign_hits",
+    "foreign_texts",
     "leak_columns",
     "make_canaries",
     "make_ledger",

@@ -18,16 +18,11 @@ from random import SystemRandom
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.draw import Draw, new_seed
-from retrieverbench.leaks.ledger import Ledger, foreign_hits
-from retrieverbench.leaks.scan import plain_words, read_attribute, readable, strings_in
+from retrieverbench.leaks.ledger import TELLING, Ledger, TextOwners, foreign_hits
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
+from retrieverbench.run.scan import plain_words, read_attribute, readable, strings_in
 
-TextOwners = Callable[[str], frozenset[TenantId]]
-"""Who owns a text of the corpus."""
-
-TELLING = 20
-"""Characters from which a text that is repeated whole is somebody's chunk."""
 ASKERS_PER_CANARY = 5
 """How many other tenants ask for each canary; every tenant owns one and asks for some."""
 
@@ -162,7 +157,7 @@ async def _ask(
     except BackendError as error:
         into.failed += 1
         answer = error.answer if isinstance(error, BadAnswer) else None
-        uids = list(error.uids) if isinstance(error, BadAnswer) else []
+        uids = error.shown(ledger) if isinstance(error, BadAnswer) else []
         told = str(error)
     else:
         uids, told = [hit.uid for hit in hits], ""
@@ -236,4 +231,4 @@ def _texts_seen(
 def _hits_of(answer: object) -> list[object]:
     """The hits that can be read; an answer may be anything an adapter made."""
     found = read_attribute(answer, "hits") if isinstance(answer, Response) else None
-    return list(readable(found)) if isinstance(found, list) else []
+    return list(readable(found)) if isinstance(found, list | tuple) else []

@@ -98,7 +98,7 @@ async def ask_control(
             raise
         except BackendError as error:
             into.failed += 1
-            uids = list(error.uids) if isinstance(error, BadAnswer) else []
+            uids = error.shown(ledger) if isinstance(error, BadAnswer) else []
             valid = False
         else:
             valid = True

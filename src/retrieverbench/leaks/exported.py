@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from retrieverbench.leaks.scan import plain_words
 from retrieverbench.leaks.world import World
 from retrieverbench.model import Chunk, GoldenCase, TenantId, make_uid
+from retrieverbench.run.scan import plain_words
 from retrieverbench.storage import ChunkStore, stored
 
 MOST_TENANTS, MOST_TRIED, MOST_QUESTIONS = 6, 20, 8

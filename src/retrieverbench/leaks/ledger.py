@@ -6,7 +6,7 @@ evidence. A uid that the ledger does not know counts as foreign.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -23,6 +23,10 @@ from retrieverbench.storage import ChunkStore
 
 Ledger = Mapping[str, TenantId]
 """uid → owner."""
+TextOwners = Callable[[str], frozenset[TenantId]]
+"""Who owns a text of the corpus."""
+TELLING = 20
+"""Characters from which a text that is repeated whole is somebody's chunk."""
 _REMEMBERED = 50_000
 """Answers repeat themselves in the rounds of a timed pass."""
 
@@ -76,6 +80,31 @@ def foreign_hits(
         for rank, uid in enumerate(uids, start=1)
         if ledger.get(uid) != tenant
     ]
+
+
+def foreign_texts(
+    hits: Sequence[Hit],
+    uids: Sequence[str],
+    tenant: TenantId,
+    ledger: Ledger,
+    texts: TextOwners,
+    *,
+    target: str,
+    case_id: str,
+) -> list[LeakFinding]:
+    """One finding per own uid that came with the whole text of chunks that only others own.
+
+    `uids` are those of the hits. What has a foreign uid is found by it.
+    """
+    found = []
+    for rank, (hit, uid) in enumerate(zip(hits, uids, strict=True), start=1):
+        if hit.text is None or len(hit.text) < TELLING or ledger.get(uid) != tenant:
+            continue
+        owners = texts(hit.text)
+        if owners and tenant not in owners:
+            owner = min(owners).value
+            found.append(LeakFinding(target, case_id, tenant.value, uid, rank, owner, "text"))
+    return found
 
 
 def wrong_labels(hits: Iterable[Hit], uids: Sequence[str], ledger: Ledger) -> Iterator[WrongLabel]:

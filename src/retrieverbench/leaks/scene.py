@@ -21,7 +21,6 @@ from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
-from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World
 from retrieverbench.model import (
@@ -40,7 +39,8 @@ from retrieverbench.model import (
     WrongLabel,
     parse_tenant,
 )
-from retrieverbench.run import Abandoned, BadAnswer, Step, check_response, search_once, uid_of
+from retrieverbench.run import Abandoned, BadAnswer, Step, read_response, search_once, uid_of
+from retrieverbench.run.scan import plain_words, strings_in
 
 K = 5
 WRITE_TIMEOUTS = 20
@@ -260,13 +260,15 @@ class Scene:
     async def _search(self, query: Query) -> Seen:
         answer: object = None
         hits: list[Hit] = []
+        total: int | None = None
         error: BackendError | None = None
         refused = False
         uids: Sequence[str] = ()
         start = perf_counter_ns()
         try:
             answer = await search_once(self.adapter, query, self.timeout)
-            hits = check_response(answer, query)
+            read = read_response(answer, query.k)
+            hits, total = read.hits, read.total
             uids = [hit.uid for hit in hits]
         except Abandoned:
             raise
@@ -277,7 +279,8 @@ class Scene:
             refused = isinstance(raised.__cause__, InputError) or self._may_refuse(raised, query)
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
-            uids = raised.uids if isinstance(raised, BadAnswer) else ()
+            known = self._ledger() if self.keys is None else ()
+            uids = raised.shown(known) if isinstance(raised, BadAnswer) else ()
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
         self._give_up(error)
@@ -289,7 +292,7 @@ class Scene:
         return Seen(
             uids=tuple(shown),
             scores=tuple(hit.score for hit in hits),
-            total=getattr(answer, "total", None),
+            total=total,
             error=error,
             refused=refused,
             requests=requests,

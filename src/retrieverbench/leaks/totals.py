@@ -7,14 +7,14 @@ question must be above that, or the question could not have shown it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
-from retrieverbench.model import LeakFinding, Query, Response, TenantId
-from retrieverbench.run import Abandoned, check_response, one_line, search_once, uid_of
+from retrieverbench.model import LeakFinding, Query, TenantId
+from retrieverbench.run import Abandoned, BadAnswer, one_line, read_response, search_once, uid_of
 
 CASE = "a total"
 SEEN_IN = "total"
@@ -76,7 +76,7 @@ async def ask_total(
 ) -> None:
     """Ask once as the tenant; a total above its own chunks, and foreign hits, are findings."""
     tenant = into.query.tenant
-    total, uids = await _total(adapter, into.query, timeout, into)
+    total, uids = await _total(adapter, into.query, timeout, into, ledger if keys is None else ())
     uids = uids if keys is None else [uid_of(uid, keys) for uid in uids]
     into.findings += foreign_hits(
         uids, tenant, ledger, target=target, case_id=CASE, seen_in=SEEN_IN
@@ -96,18 +96,21 @@ async def ask_unfiltered_total(
 
 
 async def _total(
-    adapter: Adapter, query: Query, timeout: float, into: TotalResult
+    adapter: Adapter,
+    query: Query,
+    timeout: float,
+    into: TotalResult,
+    known: Container[str] = (),
 ) -> tuple[int | None, list[str]]:
     """The total and the uids of one answer; why there is no total goes to `into.fault`."""
     try:
         answer = await search_once(adapter, query, timeout)
-        uids = [hit.uid for hit in check_response(answer, query)]
+        read = read_response(answer, query.k)
     except Abandoned:
         raise
     except BackendError as error:
         into.fault = into.fault or one_line(error)
-        return None, list(getattr(error, "uids", ()))
-    total = answer.total if isinstance(answer, Response) else None
-    if total is None:
+        return None, error.shown(known) if isinstance(error, BadAnswer) else []
+    if read.total is None:
         into.fault = into.fault or "it claims 'total' and tells none"
-    return total, uids
+    return read.total, [hit.uid for hit in read.hits]

@@ -21,9 +21,8 @@ from time import perf_counter_ns
 import anyio
 
 from retrieverbench.errors import Code
-from retrieverbench.model import Query, Response
-from retrieverbench.run import BadAnswer, check_response, foreign
-from retrieverbench.run.checks import is_milliseconds
+from retrieverbench.model import Hit, Query, Response
+from retrieverbench.run import BadAnswer, foreign, read_response
 from retrieverbench.run.foreign import Blocked, give_up
 from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound, is_stop
 
@@ -224,25 +223,31 @@ def _keep_answer(
     """Pack the answer's ordinals; return the code, replaced where the answer is broken."""
     try:
         # An adapter may return anything, None too; what raises is looked at below, in full.
+        # Only Python's own types are believed: a text of another class may equal any other.
         hits = response.hits  # type: ignore[union-attr]
         total = response.total  # type: ignore[union-attr]
         plain = (
-            type(hits) is list
-            and response.partial is False  # type: ignore[union-attr]
+            type(response) is Response
+            and type(hits) is list
+            and response.partial is False
             and (total is None or (type(total) is int and total >= 0))
         )
-        if hits:
+        if hits and plain:
             known = plan.ordinals
-            ordinals = [known[hit.uid] for hit in hits]
+            ordinals = [
+                known[hit.uid]
+                for hit in hits
+                if type(hit) is Hit and type(hit.uid) is str and type(hit.score) is float
+            ]
             score = sum([hit.score for hit in hits])
-            plain = plain and score - score == 0  # not so for NaN and infinity
+            # Not so for NaN and infinity.
+            plain = len(ordinals) == len(hits) and score - score == 0
             rows[len(ordinals)].pack_into(block.answers, number * plan.k * _ORDINAL, *ordinals)
         server_ms = response.server_ms  # type: ignore[union-attr]
-        if server_ms is not None:
-            if (type(server_ms) is float and 0.0 <= server_ms < inf) or is_milliseconds(server_ms):
-                block.server_ms.append(float(server_ms))
-            else:
-                plain = False
+        if plain and server_ms is not None:
+            plain = type(server_ms) is float and 0.0 <= server_ms < inf
+            if plain:
+                block.server_ms.append(server_ms)
     except BaseException:  # noqa: BLE001 - an unknown uid, a row too many, or no answer at all
         plain = False
     return code if plain else _keep_odd_answer(response, code, number, plan, block)
@@ -255,10 +260,13 @@ def _keep_odd_answer(
     found = Code.OK
     uids: Sequence[str] = ()
     try:
-        uids = [hit.uid for hit in check_response(response, plan.queries[0])]
+        answer = read_response(response, plan.k)
+        uids = [hit.uid for hit in answer.hits]
+        if answer.server_ms is not None:
+            block.server_ms.append(answer.server_ms)
     except BadAnswer as error:
-        uids = error.uids
-        found = Code.WRONG_COUNT if len(uids) > plan.k else error.code
+        uids = error.shown(plan.ordinals)
+        found = Code.WRONG_COUNT if len(error.uids) > plan.k else error.code
     ordinals = [plan.ordinals.get(uid, UNKNOWN) for uid in uids[: plan.k]]
     block.unknown += [
         (number, rank, uid)

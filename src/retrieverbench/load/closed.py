@@ -22,7 +22,7 @@ from retrieverbench.load.host import GcWatch, HostUse, LoopWatch, host_use, read
 from retrieverbench.load.judge import JudgedBlock, Violation, judge_block
 from retrieverbench.load.summary import summarise
 from retrieverbench.model import Agreement, Query, TenantId, Timings
-from retrieverbench.run import Abandoned, uid_of
+from retrieverbench.run import Abandoned, to_give, uid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class ClosedPlan:
 class Subject:
     """One target of the timed pass: its queries are those of the quality pass, in order.
 
+    The adapter gets copies of them: who asked, by which answers are judged, is not its to change.
     `expected` is, per query, how many rows a complete answer has; None where only the
     backend knows (lexical mode). `keys` translates the ids of an attached index to uids of
     the ledger; None where hits carry uids. `reference` is, per query, what the quality pass
@@ -216,7 +217,7 @@ def _block_plan(
     subject: Subject, plan: ClosedPlan, ordinals: Mapping[str, int], requests: int, *, seed: int
 ) -> BlockPlan:
     return BlockPlan(
-        queries=subject.queries,
+        queries=[to_give(query) for query in subject.queries],
         order=query_order(len(subject.queries), requests, plan.seed, seed),
         concurrency=plan.concurrency,
         timeout_ns=int(plan.timeout * 1e9),

@@ -1,7 +1,7 @@
 """Open targets, ask every case, collect what came back."""
 
 from retrieverbench.run.attach import uid_of
-from retrieverbench.run.checks import BadAnswer, check_response
+from retrieverbench.run.checks import BadAnswer, check_response, read_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.places import (
@@ -14,7 +14,7 @@ from retrieverbench.run.places import (
     open_place,
     place_name,
 )
-from retrieverbench.run.quality import ask_all, build_queries, search_once
+from retrieverbench.run.quality import ask_all, build_queries, search_once, to_give
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
@@ -50,7 +50,9 @@ __all__ = [
     "open_place",
     "place_name",
     "reason_and_remedy",
+    "read_response",
     "search_once",
     "suite_faults",
+    "to_give",
     "uid_of",
 ]

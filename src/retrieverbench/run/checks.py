@@ -1,129 +1,179 @@
-"""Whether an answer keeps the adapter's promise; the same checks for every adapter."""
+"""Whether an answer keeps the adapter's promise; the same checks for every adapter.
+
+What an adapter returns is read once, by the methods of Python's own types: a class of the
+adapter's own may answer otherwise the next time, and may say of itself whatever it likes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TypeGuard
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 from retrieverbench.errors import AdapterError, Code
 from retrieverbench.model import Hit, Query, Response
+from retrieverbench.run.scan import plain_text, read_attribute, readable, strings_in
 from retrieverbench.run.text import text_of
+
+MOST_READ = 10_000
+"""Rows of an iterator, which may have no end, and texts of an answer of whatever shape."""
 
 
 class BadAnswer(AdapterError):
     """An answer that the protocol does not allow.
 
     It is never scored, but what it shows of other tenants counts: `answer` is the object
-    as it came, `uids` what can be read of it, best first.
+    as it came, `uids` what its hits hold, best first, and `texts` all others that can be read
+    of it, wherever they stand.
     """
 
-    def __init__(self, message: str, answer: object, *, code: Code | None = None) -> None:
+    def __init__(
+        self, message: str, answer: object, *, code: Code | None = None, uids: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message, code=code)
         self.answer = answer
-        self.uids = readable_uids(answer)
+        shown = readable_answer(answer)
+        self.uids = (*uids, *(uid for uid in shown.uids if uid not in uids)) if uids else shown.uids
+        self.texts = shown.texts
+
+    def shown(self, known: Container[str]) -> list[str]:
+        """The uids of its hits, and of the other texts those that are `known` to be uids."""
+        return [*self.uids, *(text for text in self.texts if text in known)]
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What can be read of a broken answer, as valid Unicode: its hits' uids, its other texts."""
+
+    uids: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 def check_response(response: object, query: Query) -> list[Hit]:
-    """The hits, if the answer is one the protocol allows.
+    """The hits, if the answer is one the protocol allows; see `read_response`."""
+    return read_response(response, query.k).hits
+
+
+def read_response(response: object, k: int) -> Response:
+    """A copy of plain Python types, if the answer is one the protocol allows.
 
     Raises BadAnswer (`bad_answer`, `partial`) otherwise: not a Response, hits that are no
     list, more than k of them, a uid that is not text, a score that is not a finite number, a
     `server_ms`, `total` or `partial` that cannot be one, an object that raises when it is
-    read. The hits are copies: nothing foreign is read again.
+    read. Nothing foreign is read again.
     Duplicates and scores out of order are counted by the metrics; foreign uids are the
     ledger's matter.
     """
+    seen: list[str] = []
     try:
-        return _read(response, query.k)
+        return _read(response, k, seen)
     except BadAnswer:
         raise
     except BaseException as error:
-        raise BadAnswer(
-            f"the answer raised {type(error).__name__} when it was read: {text_of(error)}", response
-        ) from error
+        text = f"the answer raised {type(error).__name__} when it was read: {text_of(error)}"
+        raise BadAnswer(text, response, uids=tuple(seen)) from error
 
 
-def _read(response: object, k: int) -> list[Hit]:
+def _read(response: object, k: int, seen: list[str]) -> Response:
+    """`seen` gets the uids as they are read."""
+
+    def fault(text: str, code: Code | None = None) -> BadAnswer:
+        return BadAnswer(text, response, code=code, uids=tuple(seen))
+
     if not isinstance(response, Response):
-        raise BadAnswer(f"search returned {type(response).__name__}, not a Response", response)
+        raise fault(f"search returned {type(response).__name__}, not a Response")
     hits: object = response.hits
-    if not isinstance(hits, list):
-        raise BadAnswer(f"hits is {type(hits).__name__}, not a list", response)
+    if type(hits) is not list:
+        raise fault(f"hits is {type(hits).__name__}, not a list")
     rows = list(hits)
     if len(rows) > k:
-        raise BadAnswer(f"search returned {len(rows)} hits for k = {k}", response)
+        raise fault(f"search returned {len(rows)} hits for k = {k}")
     read = []
     for rank, row in enumerate(rows, start=1):
-        # Read once: an object of a class of its own may answer otherwise the next time.
-        hit = Hit(row.uid, row.score, row.tenant, row.text) if isinstance(row, Hit) else row
-        fault = _hit_fault(hit)
-        if fault is not None:
-            raise BadAnswer(f"hit {rank}: {fault}", response)
-        read.append(Hit(str.__str__(hit.uid), float(hit.score), hit.tenant, hit.text))
-    for fault in _field_faults(response.server_ms, response.total, response.partial):
-        raise BadAnswer(fault, response)
-    if response.partial:
-        raise BadAnswer(
-            "the backend says that its answer is incomplete", response, code=Code.PARTIAL
-        )
-    return read
-
-
-def readable_uids(answer: object) -> tuple[str, ...]:
-    """The uids that can be read of an answer, however broken it is, as valid Unicode."""
-    uids: list[str] = []
+        try:
+            read.append(_read_hit(row, seen))
+        except _Fault as found:
+            raise fault(f"hit {rank}: {found}") from None
     try:
-        hits = getattr(answer, "hits", answer)
-        if isinstance(hits, str) or not isinstance(hits, Sequence):
-            return ()
-        for hit in hits:
-            uids += _readable_uid(hit)
-    except BaseException:  # noqa: BLE001 - a foreign object may raise anything; the rest stays
-        return tuple(uids)
-    return tuple(uids)
+        copy = Response(read, *_read_fields(response))
+    except _Fault as found:
+        raise fault(str(found)) from None
+    if copy.partial:
+        raise fault("the backend says that its answer is incomplete", Code.PARTIAL)
+    return copy
 
 
-def _readable_uid(hit: object) -> list[str]:
-    """The uid in a list, an empty one where none can be read."""
-    try:
-        uid = getattr(hit, "uid", None)
-        return [uid.encode(errors="backslashreplace").decode()] if isinstance(uid, str) else []
-    except BaseException:  # noqa: BLE001 - a foreign object may raise anything
-        return []
+class _Fault(ValueError):
+    """What is wrong with one value."""
 
 
-def _hit_fault(hit: object) -> str | None:
-    if not isinstance(hit, Hit):
-        return f"is {type(hit).__name__}, not a Hit"
-    uid: object = hit.uid
-    score: object = hit.score
-    if not isinstance(uid, str) or not uid:
-        return f"uid {uid!r:.80} is not text"
+def _read_hit(row: object, seen: list[str]) -> Hit:
+    if not isinstance(row, Hit):
+        raise _Fault(f"is {type(row).__name__}, not a Hit")
+    uid = _text(row.uid)
+    if not uid:
+        raise _Fault(f"uid {row.uid!r:.80} is not text")
+    seen.append(plain_text(uid))
     if not _is_unicode(uid):
-        return f"uid {uid!r:.80} is not Unicode: it holds half of a surrogate pair"
-    if isinstance(score, bool) or not isinstance(score, (int, float)):
-        return f"score {score!r:.80} is {type(score).__name__}, not float"
-    if not _is_finite(score):
-        return f"score {score!r:.80} is not a finite number"
-    return None
+        raise _Fault(f"uid {uid!r:.80} is not Unicode: it holds half of a surrogate pair")
+    return Hit(uid, _score(row.score), _label(row.tenant), _label(row.text))
 
 
-def _field_faults(server_ms: object, total: object, partial: object) -> Iterator[str]:
-    """What is wrong with the fields beside the hits; each was read once."""
-    if server_ms is not None and not is_milliseconds(server_ms):
-        yield f"server_ms {server_ms!r:.80} is not a finite number of 0 or more, nor None"
-    if total is not None and (isinstance(total, bool) or not isinstance(total, int) or total < 0):
-        yield f"total {total!r:.80} is not a whole number of 0 or more, nor None"
-    if not isinstance(partial, bool):
-        yield f"partial {partial!r:.80} is {type(partial).__name__}, not bool"
+def _read_fields(response: Response) -> tuple[float | None, bool, int | None]:
+    """The time, whether the answer is incomplete, and the total: each is read once."""
+    server_ms: object = response.server_ms
+    if server_ms is not None and (server_ms := milliseconds(told := server_ms)) is None:
+        raise _Fault(f"server_ms {told!r:.80} is not a finite number of 0 or more, nor None")
+    total: object = response.total
+    if total is not None and ((count := _whole(total)) is None or count < 0):
+        raise _Fault(f"total {total!r:.80} is not a whole number of 0 or more, nor None")
+    partial: object = response.partial
+    if partial is not True and partial is not False:
+        raise _Fault(f"partial {partial!r:.80} is {type(partial).__name__}, not bool")
+    return server_ms, partial, None if total is None else count
 
 
-def is_milliseconds(value: object) -> TypeGuard[float]:
-    """Whether it can be a duration: a finite number of 0 or more, and no bool."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return _is_finite(value) and value >= 0
+def milliseconds(value: object) -> float | None:
+    """A plain copy of what can be a duration, a finite number of 0 or more; None otherwise."""
+    number = _number(value)
+    return number if number is not None and math.isfinite(number) and number >= 0 else None
+
+
+def _score(value: object) -> float:
+    number = _number(value)
+    if number is None:
+        raise _Fault(f"score {value!r:.80} is {type(value).__name__}, not float")
+    if not math.isfinite(number):
+        raise _Fault(f"score {value!r:.80} is not a finite number")
+    return number
+
+
+def _number(value: object) -> float | None:
+    """The float that a number of Python's own types holds, infinite where no float can hold it."""
+    if isinstance(value, float):
+        return float.__float__(value)
+    whole = _whole(value)
+    try:
+        return None if whole is None else float(whole)
+    except OverflowError:
+        return math.inf
+
+
+def _whole(value: object) -> int | None:
+    """A plain copy of a whole number; a bool is none."""
+    return None if isinstance(value, bool) or not isinstance(value, int) else int.__int__(value)
+
+
+def _text(value: object) -> str | None:
+    return str.__str__(value) if isinstance(value, str) else None
+
+
+def _label(value: object) -> str | None:
+    """What a backend wrote, as text: it may be made of the request, and of any type."""
+    if value is None:
+        return None
+    return str.__str__(value if isinstance(value, str) else repr(value))
 
 
 def _is_unicode(text: str) -> bool:
@@ -134,8 +184,33 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _is_finite(score: float) -> bool:
-    try:
-        return math.isfinite(score)
-    except OverflowError:  # a whole number that no float can hold
-        return False
+def readable_answer(answer: object) -> Readable:
+    """What can be read of an answer, however broken it is and whatever shape it has."""
+    hits = read_attribute(answer, "hits")
+    rows = answer if hits is None else hits
+    if isinstance(rows, Iterator):
+        rows = list(readable(islice(rows, MOST_READ)))
+    uids = tuple(uid for row in _items(rows) if (uid := _readable_uid(row)) is not None)
+    strings = readable(text for part in (answer, rows) for text in strings_in(part))
+    read = (plain_text(text) for text in strings if isinstance(text, str))
+    texts = dict.fromkeys(islice(read, MOST_READ))
+    for uid in uids:
+        texts.pop(uid, None)
+    return Readable(uids, tuple(texts))
+
+
+def _items(rows: object) -> Iterator[object]:
+    """The rows of a list or tuple; of a class of its own also those that it does not show."""
+    if not isinstance(rows, list | tuple):
+        return
+    shown = list(readable(rows))
+    yield from shown
+    kind = list if isinstance(rows, list) else tuple
+    if type(rows) is not kind:
+        held = kind.__iter__(rows)  # type: ignore[arg-type]
+        yield from (row for row in held if not any(row is other for other in shown))
+
+
+def _readable_uid(row: object) -> str | None:
+    uid = read_attribute(row, "uid")
+    return plain_text(uid) if isinstance(uid, str) else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import NoReturn
 
@@ -12,7 +13,7 @@ import anyio
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
-from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Mode, Query, Run, Target
+from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Hit, Mode, Query, Run, Target
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run import foreign
 from retrieverbench.run.attach import uid_of
@@ -43,6 +44,15 @@ def build_queries(
     ]
 
 
+def to_give(query: Query) -> Query:
+    """A copy for the adapter, which can overwrite anything of it.
+
+    What is asked next, and who asked, by which the answer is judged, must not change with it.
+    """
+    vector = None if query.vector is None else query.vector[:]
+    return replace(query, tenant=copy(query.tenant), vector=vector)
+
+
 async def ask_all(
     adapter: Adapter,
     target: Target,
@@ -55,12 +65,16 @@ async def ask_all(
     on_done: Callable[[CaseResult], None] = lambda _result: None,
     hidden: Collection[str] = (),
     keys: Mapping[str, str] | None = None,
+    known: Container[str] = (),
+    on_hits: Callable[[str, Sequence[Hit]], None] = lambda _case_id, _hits: None,
 ) -> Run:
     """Ask every case once; `timeout` is in seconds and per case.
 
     A failure is the case's result with its code, never an empty list; it stops nothing.
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
-    `keys` translates the ids of an attached index to uids. Raises Abandoned at the first
+    `keys` translates the ids of an attached index to uids. `known` are texts that count as
+    uids wherever they stand in an answer of a wrong shape. `on_hits` gets the case's id and a
+    copy of the hits of each answer as it comes. Raises Abandoned at the first
     search that cannot be cancelled: the rest is not asked.
     """
     results: list[CaseResult | None] = [None] * len(cases)
@@ -71,13 +85,16 @@ async def ask_all(
     async def worker() -> None:
         for index in pending:
             try:
-                result = await _ask(adapter, cases[index].id, queries[index], timeout, hidden)
+                result, hits = await _ask(
+                    adapter, cases[index].id, queries[index], timeout, hidden, known
+                )
             except Abandoned as error:
                 abandoned.append(error)
                 tasks.cancel_scope.cancel()
                 return
             result = result if keys is None else _translated(result, keys)
             results[index] = result
+            on_hits(result.case_id, hits)
             on_done(result)
 
     async with anyio.create_task_group() as tasks:
@@ -94,17 +111,22 @@ async def ask_all(
 
 
 async def _ask(
-    adapter: Adapter, case_id: str, query: Query, timeout: float, hidden: Collection[str]
-) -> CaseResult:
+    adapter: Adapter,
+    case_id: str,
+    query: Query,
+    timeout: float,
+    hidden: Collection[str],
+    known: Container[str],
+) -> tuple[CaseResult, list[Hit]]:
     try:
         hits = check_response(await search_once(adapter, query, timeout), query)
     except Abandoned:
         raise
     except BackendError as error:
         message = one_line(hide_secrets(text_of(error), hidden))
-        refused = error.uids if isinstance(error, BadAnswer) else ()
-        return CaseResult(case_id, "error", (), error.code.word, message, refused)
-    return CaseResult(case_id, "ok", tuple((hit.uid, float(hit.score)) for hit in hits))
+        refused = tuple(error.shown(known)) if isinstance(error, BadAnswer) else ()
+        return CaseResult(case_id, "error", (), error.code.word, message, refused), []
+    return CaseResult(case_id, "ok", tuple((hit.uid, hit.score) for hit in hits)), hits
 
 
 def _translated(result: CaseResult, keys: Mapping[str, str]) -> CaseResult:
@@ -120,11 +142,13 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
 
     An adapter that does not keep its own deadline is cut off GRACE_SECONDS after it, and an
     answer that comes in between is a timeout too: BadAnswer, which keeps it for the ledger.
+    The adapter gets a copy of the query.
     Abandoned when it cannot be cut off.
     """
     limit = timeout + GRACE_SECONDS
+    given = to_give(query)
     outcome = await foreign.call(
-        lambda: adapter.search(query), seconds=limit, name=f"{type(adapter).__name__}.search"
+        lambda: adapter.search(given), seconds=limit, name=f"{type(adapter).__name__}.search"
     )
     if outcome is None:
         raise Abandoned(f"search did not end within {limit:g} s {LEFT_BEHIND}")

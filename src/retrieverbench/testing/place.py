@@ -14,9 +14,9 @@ import pytest
 from retrieverbench.adapter import OWN_PREFIX, Adapter, Attached, Secret, Settings, Writable
 from retrieverbench.errors import MissingClient, NotConfigured
 from retrieverbench.leaks.record import Request, RequestLog
-from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.model import MODES, Chunk, Hit, Layout, Mode, Query, TenantId, Value
 from retrieverbench.run import check_response
+from retrieverbench.run.scan import plain_words, strings_in
 from retrieverbench.testing.corpus import DIMENSION, PRIVATE, vector_of
 from retrieverbench.testing.outcomes import not_applicable, not_run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieverbench.leaks import check_result, foreign_hits, make_ledger
+from retrieverbench.leaks import check_result, foreign_hits, foreign_texts, make_ledger
 from retrieverbench.leaks.ledger import wrong_labels
 from retrieverbench.model import CaseResult, Chunk, Hit, Target, TenantId
 
@@ -79,3 +79,21 @@ def test_a_label_of_any_type_that_is_not_the_owner_is_told_as_text() -> None:
     found = list(wrong_labels(hits, ["acme/1"] * len(hits), LEDGER))
     assert [each.label for each in found] == ["globex", "['acme']"]
     assert len(set(found)) == 2
+
+
+def test_an_own_id_with_a_text_that_only_others_own_is_a_leak() -> None:
+    texts = {"the words of globex alone": {GLOBEX}, "the words that both have": {ACME, GLOBEX}}
+    rows = [(text, "acme/1") for text in (*texts, "the words of nobody at all", "short", None)]
+    rows.append(("the words of globex alone", "globex/1"))  # found by its uid
+    found = foreign_texts(
+        [Hit(uid, 1.0, text=text) for text, uid in rows],
+        [uid for _, uid in rows],
+        ACME,
+        LEDGER,
+        lambda text: frozenset(texts.get(text, ())),
+        target="t",
+        case_id="c",
+    )
+    assert [(each.rank, each.uid, each.owner, each.seen_in) for each in found] == [
+        (1, "acme/1", "globex", "text")
+    ]

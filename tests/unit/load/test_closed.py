@@ -321,3 +321,15 @@ def test_codes_of_records_never_change() -> None:
         ("tenant_violation", 11),
         ("partial", 14),
     ]
+
+
+async def test_answers_are_judged_by_who_asked_whatever_the_adapter_makes_of_its_query() -> None:
+    async def search(query: Query) -> Response:
+        object.__setattr__(query.tenant, "value", "globex")
+        object.__setattr__(query, "tenant", GLOBEX)
+        return Response([Hit("globex/1", 1.0)])
+
+    subject = Subject("bad", search, queries(), None)
+    result = (await measure_closed([subject], plan(rounds=1), OWNERS))["bad"]
+    assert result.finished.errors == {"tenant_violation": 100}
+    assert {violation.owner for violation in result.violations} == {"globex"}

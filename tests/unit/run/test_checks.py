@@ -9,8 +9,8 @@ import pytest
 
 from retrieverbench.errors import Code
 from retrieverbench.model import Hit, Query, Response, TenantId
-from retrieverbench.run import BadAnswer, check_response
-from retrieverbench.run.checks import readable_uids
+from retrieverbench.run import BadAnswer, check_response, read_response
+from retrieverbench.run.checks import readable_answer
 
 QUERY = Query("text", TenantId("acme"), 2, "lexical")
 
@@ -95,11 +95,41 @@ def test_refused_answers_keep_what_can_be_read() -> None:
         ("text", ()),
         (Response(None), ()),  # type: ignore[arg-type]
         ([hit("a"), {"uid": "b"}, hit(3), None], ("a",)),
+        ((hit("a"),), ("a",)),
+        (iter([hit("a")]), ("a",)),
         ([hit("\ud800")], ("\\ud800",)),
     ],
 )
 def test_readable_uids(answer: object, uids: tuple[str, ...]) -> None:
-    assert readable_uids(answer) == uids
+    assert readable_answer(answer).uids == uids
+
+
+def endless() -> Iterator[str]:
+    while True:
+        yield "globex/9"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response([("globex/9", 1.0)]),  # type: ignore[list-item]
+        Response(["globex/9"]),  # type: ignore[list-item]
+        Response({hit("acme/1").uid: 1.0, "globex/9": 0.5}),  # type: ignore[arg-type]
+        Response(endless()),  # type: ignore[arg-type]
+        Response("globex/9"),  # type: ignore[arg-type]
+        {"hits": [{"uid": "globex/9", "score": 1.0}]},
+        [[{"source": {"id": b"globex/9"}}]],
+        "globex/9",
+    ],
+    ids=repr,
+)
+def test_a_known_uid_counts_wherever_it_stands_in_an_answer_of_a_wrong_shape(
+    answer: object,
+) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        check_response(answer, QUERY)
+    assert caught.value.shown({"globex/9"}) == ["globex/9"]
+    assert caught.value.shown(()) == []
 
 
 class Raising(Hit):
@@ -126,7 +156,7 @@ class LazyResponse(Response):
 
 class LazyList(list[Hit]):
     def __iter__(self) -> Iterator[Hit]:
-        yield Hit("globex/9", 1.0)
+        yield Hit("acme/1", 1.0)
         raise ValueError("lazy list failed")
 
 
@@ -140,7 +170,7 @@ class Mute:
     [
         (Response([hit("globex/9"), Raising("a", 1.0)]), "raised KeyboardInterrupt", ("globex/9",)),
         (LazyResponse([hit("globex/9")]), "raised ValueError.*lazy failure", ("globex/9",)),
-        (Response(LazyList([hit(), hit()])), "ValueError.*lazy list failed", ("globex/9",)),
+        (Response(LazyList([hit("globex/9")])), "hits is LazyList", ("acme/1", "globex/9")),
         (Response([hit("globex/9", Mute())]), "raised RuntimeError.*no repr", ("globex/9",)),
     ],
     ids=["hit", "response", "list", "score"],
@@ -158,3 +188,73 @@ def test_hits_changed_later_change_nothing() -> None:
     checked = check_response(Response([given]), QUERY)
     given.uid = "globex/9"
     assert checked == [hit()]
+
+
+class Text(str):
+    """Equal to everything, and another text whatever it is asked."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("acme/1")
+
+    def __str__(self) -> str:
+        return "acme/1"
+
+    def encode(self, *_arguments: Any, **_options: Any) -> bytes:
+        return b"acme/1"
+
+
+class Float(float):
+    def __float__(self) -> float:
+        return float("nan")
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+
+class Int(int):
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        raise SystemExit(0)
+
+    def __int__(self) -> int:
+        return 0
+
+
+def test_what_is_read_is_a_copy_of_plain_types() -> None:
+    odd = Hit(Text("globex/9"), Float(2.5), Text("globex"), Text("whose it is"))
+    read = read_response(Response([odd], Float(1.5), total=Int(7)), 2)
+    assert repr(read) == repr(
+        Response([Hit("globex/9", 2.5, "globex", "whose it is")], 1.5, total=7)
+    )
+    (copy,) = read.hits
+    values = [copy.uid, copy.score, copy.tenant, copy.text, read.server_ms, read.total]
+    assert [type(value) for value in values] == [str, float, str, str, float, int]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response([hit(score=Float("nan"))]),
+        Response([hit()], server_ms=Float("nan")),
+        Response([hit()], server_ms=Float(-1.0)),
+        Response([hit()], total=Int(-1)),
+        Response([hit(Text("acme/\udcff"))]),
+    ],
+    ids=repr,
+)
+def test_what_a_value_says_of_itself_is_not_believed(answer: Response) -> None:
+    with pytest.raises(BadAnswer):
+        check_response(answer, QUERY)
+
+
+def test_a_refused_answer_shows_what_its_texts_hold() -> None:
+    with pytest.raises(BadAnswer) as caught:
+        check_response(Response([Hit(Text("globex/9"), float("nan"))]), QUERY)
+    assert [*map(repr, caught.value.uids)] == ["'globex/9'"]

@@ -243,3 +243,25 @@ def test_overwritten_vectors_spoil_no_other_query() -> None:
         query.vector[0] = 7.0
     others = build_queries(CASES, vectors, "dense", 3)
     assert [q.vector for q in others] == [array("f", [1.0])] * len(CASES)
+
+
+async def test_who_asked_is_not_the_adapters_to_change() -> None:
+    def answer(query: Query) -> Response:
+        object.__setattr__(query.tenant, "value", "globex")
+        object.__setattr__(query, "k", 9)
+        assert query.vector is not None
+        query.vector[0] = 9.0
+        return Response([Hit(f"globex/{n}", 1.0) for n in range(2)])
+
+    query = Query("text", TenantId("acme"), 1, "dense", array("f", [1.0]))
+    await search_once(adapter(answer), query, 5.0)
+    assert query == Query("text", TenantId("acme"), 1, "dense", array("f", [1.0]))
+
+
+async def test_a_known_uid_in_an_answer_of_a_wrong_shape_is_kept_for_the_ledger() -> None:
+    def answer(_query: Query) -> Any:
+        return Response([("globex/9", 1.0)])  # type: ignore[list-item]
+
+    for known, kept in (({"globex/9"}, ("globex/9",)), (set[str](), ())):
+        run = await ask(answer, known=known)
+        assert {(result.status, result.refused) for result in run.results} == {("error", kept)}

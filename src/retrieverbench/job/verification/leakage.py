@@ -34,9 +34,9 @@ def leak_faults(
 ) -> Iterator[Fault]:
     """Columns that do not follow from one another, from the answers or from the suite.
 
-    Taken as told are the answers of the passes that an artifact does not keep: how many hits
-    they had, how many owners found their canary, what the control arm showed. They are bounded
-    by what was asked.
+    Taken as told are the answers of the passes that an artifact does not keep, and all texts:
+    how many hits they had, how many owners found their canary, what the control arm showed.
+    They are bounded by what was asked.
     """
     leaks = result.leaks
     if leaks is None:
@@ -59,7 +59,7 @@ def leak_faults(
     timed, canaries = passes
     again = leak_columns(
         run,
-        [f for f in leaks.findings if f.seen_in in {"quality", "timed"}],
+        [f for f in leaks.findings if f.seen_in in {"quality", "text", "timed"}],
         timed=timed,
         canaries=canaries,
         control=control,

@@ -18,8 +18,8 @@ from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import WANTED, Scene, Seen
 from retrieverbench.leaks.world import World, unit_vector
-from retrieverbench.model import Chunk, TenantId
-from retrieverbench.run import Abandoned
+from retrieverbench.model import Chunk, Response, TenantId
+from retrieverbench.run import Abandoned, read_response
 
 EACH = 6
 SEARCHES = 200
@@ -181,7 +181,8 @@ async def _get(place: Scene, tenant: TenantId, uid: str) -> list[str]:
         return []
     adapter = place.adapter
     assert isinstance(adapter, ReadsById)
-    return [hit.uid for hit in await place.call("get", partial(adapter.get, tenant, [uid]))]
+    got = await place.call("get", partial(adapter.get, tenant, [uid]))
+    return [hit.uid for hit in read_response(Response(got), 1).hits]
 
 
 async def _wait(place: Scene, is_visible: Callable[[], Awaitable[bool]], start: int) -> bool:

@@ -11,8 +11,8 @@ from retrieverbench.errors import AdapterError, BackendError, TenantError
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.model import Hit, TenantId, make_uid
-from retrieverbench.run import Abandoned
+from retrieverbench.model import Hit, Response, TenantId, make_uid
+from retrieverbench.run import Abandoned, BadAnswer, read_response
 
 TOTAL = frozenset({"total"})
 MALFORMED = 4
@@ -77,9 +77,13 @@ async def _got(scene: Scene, tenant: TenantId, uids: Sequence[str]) -> list[str]
         raise AdapterError("the adapter claims 'get' and lacks it")
     try:
         asked = [scene.key(uid) for uid in uids]
-        hits: list[Hit] = await scene.call("get", partial(scene.adapter.get, tenant, asked))
+        got: list[Hit] = await scene.call("get", partial(scene.adapter.get, tenant, asked))
+        hits = read_response(Response(got), len(asked)).hits
     except Abandoned:
         raise
+    except BadAnswer as error:
+        scene.judge(tenant, [scene.uid(key) for key in error.uids], [error.answer])
+        return str(error)
     except BackendError as error:
         return str(error)
     found = [scene.uid(hit.uid) for hit in hits]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from retrieverbench.leaks.scan import plain_words, strings_in
 from retrieverbench.model import Hit, Response
+from retrieverbench.run.scan import plain_words, strings_in
 
 
 @dataclass

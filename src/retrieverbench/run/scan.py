@@ -20,6 +20,11 @@ def plain_words(text: str) -> str:
     return "".join(c for c in _MARKUP.sub("", text).casefold() if c.isalnum())
 
 
+def plain_text(text: str) -> str:
+    """A copy that is valid Unicode, by `str`'s own methods: a subclass may have others."""
+    return str.encode(text, errors="backslashreplace").decode()
+
+
 def strings_in(
     value: object, leave_out: object = None, above: tuple[object, ...] = ()
 ) -> Iterator[str]:
@@ -31,9 +36,9 @@ def strings_in(
     if value is leave_out or len(above) > DEEPEST or any(value is outer for outer in above):
         return
     if isinstance(value, str):
-        yield value
+        yield str.__str__(value)
     elif isinstance(value, bytes):
-        yield value.decode("utf-8", "replace")
+        yield bytes.decode(value, "utf-8", "replace")
     else:
         for part in readable(_parts(value)):
             yield from strings_in(part, leave_out, (*above, value))
