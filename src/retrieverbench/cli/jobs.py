@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from retrieverbench.cli.formats import (
 )
 from retrieverbench.cli.output import is_terminal, tell, unbroken
 from retrieverbench.cli.supervised import Supervision
+from retrieverbench.cli.surroundings import kept_surroundings
 from retrieverbench.errors import AdapterError, InputError
 from retrieverbench.files import write_whole
 
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
     Work = Callable[[Progress, anyio.Event], Awaitable[Artifact]]
 
+NEEDED_LATER = ("numpy.random", "rich.console", "rich.table")
+NEEDED_FOR_TIMES = (*NEEDED_LATER, "scipy.stats")
+"""Modules; the second ones take half a second to import."""
 NOTHING_KEPT = 5
 PIPE_WIDTH = 200
 WARNINGS = 5
@@ -151,6 +156,11 @@ def _ended_by_us_alone() -> Iterator[None]:
 
 def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = None) -> Ready:
     """Everything that can be found wrong before a backend is touched; InputError if any is."""
+    with kept_surroundings():  # adapters' files are executed
+        return _ready(chosen, no_timing=no_timing, sarif=sarif)
+
+
+def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
     from retrieverbench.job import prepare
     from retrieverbench.run import load_suite
 
@@ -265,11 +275,19 @@ def _services(suite: Suite, file: Path) -> Compose:
     return found
 
 
-def measure(work: Work, *, plain: bool) -> Artifact:
-    """Run a job that ends early, keeping what it has, once the event is set by a signal."""
+def measure(work: Work, *, plain: bool, needed: Sequence[str] = NEEDED_LATER) -> Artifact:
+    """Run a job that ends early, keeping what it has, once the event is set by a signal.
+
+    `needed` modules are imported before: adapters can make every later import fail.
+    """
     from retrieverbench.cli.progress import show_progress
 
-    with show_progress(plain=plain or not is_terminal(sys.stderr)) as progress:
+    for module in needed:
+        importlib.import_module(module)
+    with (
+        show_progress(plain=plain or not is_terminal(sys.stderr)) as progress,
+        kept_surroundings(),
+    ):
         return _measured(work, progress)
 
 

@@ -7,16 +7,19 @@ way would keep the process, and Ctrl-C would do nothing.
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 from retrieverbench.cli.ending import ASKING, INTERRUPTED, end_now, say_now
 from retrieverbench.errors import AdapterError
@@ -34,6 +37,8 @@ BEAT_SECONDS = 0.25
 TELL_SECONDS = 1.0
 BREAK_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
+CHILD_CODE = 1
+"""Of a forked child that came back, for whoever waits for it."""
 
 
 def run_in_loop(
@@ -46,7 +51,8 @@ def run_in_loop(
     second ends the process. Code that blocks the loop is named after the first, and is broken
     off where it runs Python. A task or callback of somebody else's that raises SystemExit or
     KeyboardInterrupt does not end the run; `note` is told. Nor does foreign code that stops the
-    loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. Raises
+    loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. A forked
+    child of foreign code ends as soon as it comes back to the loop. Raises
     AdapterError when `main` was cancelled all the same.
     """
     import asyncio
@@ -55,6 +61,7 @@ def run_in_loop(
 
     loop = asyncio.new_event_loop()
     tasks = keep_apart(loop)
+    os.register_at_fork(after_in_child=partial(_end_child, ref(loop)))
     watch = _Watch(loop)
     try:
         with watch.installed():
@@ -67,6 +74,15 @@ def run_in_loop(
     if task.cancelled():
         raise AdapterError("the run was cancelled from inside; look for it in the adapters")
     return task.result()
+
+
+def _end_child(loop: ref[asyncio.AbstractEventLoop]) -> None:
+    """A child that foreign code forked ends when it comes back to the loop.
+
+    It would go on as a second run beside the first.
+    """
+    if (found := loop()) is not None and found.is_running():
+        found.call_soon(end_now, CHILD_CODE)
 
 
 def _run_until_done(

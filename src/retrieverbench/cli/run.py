@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieverbench.cli.jobs import Chosen, command_line, make_ready, measure, report, suite_options
+from retrieverbench.cli.jobs import (
+    NEEDED_FOR_TIMES,
+    NEEDED_LATER,
+    Chosen,
+    command_line,
+    make_ready,
+    measure,
+    report,
+    suite_options,
+)
 
 if TYPE_CHECKING:
     import anyio
@@ -38,7 +47,8 @@ def run(chosen: Chosen, *, no_timing: bool) -> int:
 
         return await run_suite(prepared, os.environ, progress, interrupt, ready.services)
 
-    artifact = measure(work, plain=chosen.plain)
+    needed = NEEDED_FOR_TIMES if suite.timing.enabled else NEEDED_LATER
+    artifact = measure(work, plain=chosen.plain, needed=needed)
     verdict = judge(
         artifact,
         prepared.rules,

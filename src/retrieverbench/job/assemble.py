@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured
-from retrieverbench.job.machine import commit_of, harness_versions, machine
+from retrieverbench.job.machine import Origin
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.scoring import golden_record, score_target
 from retrieverbench.job.state import EntryState
@@ -40,12 +40,12 @@ def assemble(
     *,
     embedded: Embedded,
     noise: Noise | None,
+    origin: Origin,
     run_id: str,
     started: str,
     complete: bool,
 ) -> Artifact:
     """Everything that is known, in one record; the verdict is added by the gate."""
-    commit, dirty = commit_of(prepared.suite.path.parent)
     return Artifact(
         schema=SCHEMA,
         run_id=run_id,
@@ -53,10 +53,10 @@ def assemble(
         suite_sha256=prepared.suite.sha256,
         started=started,
         complete=complete,
-        harness=harness_versions(),
-        machine=machine(),
-        commit=commit,
-        dirty=dirty,
+        harness=origin.harness,
+        machine=origin.machine,
+        commit=origin.commit,
+        dirty=origin.dirty,
         seeds={"suite": prepared.suite.seed},
         cache="off",
         metrics=prepared.metrics,

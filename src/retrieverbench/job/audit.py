@@ -103,6 +103,7 @@ async def run_audit(
         [target for each in audited for target in _results(prepared, each)],
         embedded=reading.embedded,
         noise=None,
+        origin=job.origin,
         run_id=job.run_id,
         started=job.started,
         complete=complete,

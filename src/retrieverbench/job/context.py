@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from retrieverbench.adapter import Settings
 from retrieverbench.files import open_file
+from retrieverbench.job.machine import Origin, origin_of
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress
 from retrieverbench.job.state import EntryState
@@ -33,6 +34,7 @@ class Job:
     prepared: Prepared
     run_id: str
     started: str
+    origin: Origin
     environ: Mapping[str, str]
     progress: Progress
     ledger: Ledger
@@ -58,6 +60,7 @@ def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress)
         prepared=prepared,
         run_id=secrets.token_hex(4),
         started=datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
+        origin=origin_of(prepared.suite.path.parent),
         environ=environ,
         progress=progress,
         ledger=CorpusLedger(stored(prepared.corpus.chunks)),

@@ -68,6 +68,7 @@ async def run_suite(
         target_results(prepared, states),
         embedded=job.embedded,
         noise=job.noise,
+        origin=job.origin,
         run_id=job.run_id,
         started=job.started,
         complete=complete,

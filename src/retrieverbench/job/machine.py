@@ -5,11 +5,28 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 LIBRARIES = ("retrieverbench", "anyio", "numpy")
 """The harness and the libraries that could change a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a run was made; `commit` and `dirty` as `commit_of` tells them."""
+
+    harness: Mapping[str, str]
+    machine: Mapping[str, object]
+    commit: str | None
+    dirty: bool | None
+
+
+def origin_of(folder: Path) -> Origin:
+    """Asked before an adapter runs, which can make packages and programs be not found."""
+    return Origin(harness_versions(), machine(), *commit_of(folder))
 
 
 def harness_versions() -> dict[str, str]:

@@ -1,0 +1,53 @@
+"""What adapters make of the whole process does not reach what comes after them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from retrieverbench.cli.surroundings import kept_surroundings
+
+
+def surroundings() -> tuple[object, ...]:
+    mask = os.umask(0)
+    os.umask(mask)
+    where, limit = Path.cwd(), sys.getrecursionlimit()
+    return where, mask, limit, dict(os.environ), list(sys.path), list(sys.meta_path)
+
+
+def _spoil(folder: Path) -> None:
+    os.chdir(folder)
+    folder.rmdir()
+    os.umask(0o777)
+    sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+    os.environ.clear()
+    sys.path.clear()
+    sys.meta_path.clear()
+    raise ValueError("of the adapter")
+
+
+def test_they_are_put_back_whatever_happens_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = surroundings()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with pytest.raises(ValueError, match="of the adapter"), kept_surroundings():
+        _spoil(gone)
+    assert surroundings() == before
+
+
+def test_a_folder_that_is_gone_for_good_is_told_by_who_writes_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    with kept_surroundings():
+        os.chdir(tmp_path)
+        gone.rmdir()
+    assert Path.cwd() == tmp_path
