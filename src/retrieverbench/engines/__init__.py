@@ -7,6 +7,8 @@ Each engine is a module or folder of the adapter's name with three things:
     @asynccontextmanager
     async def start(options: Mapping[str, object]) -> AsyncIterator[Started]: ...
 
+and perhaps `QUICK_START`, options for a job that is short and times no answer.
+
 No engine imports a client library. `start` yields when a query is answered, not when a port
 is open, and leaves no process, port or folder behind, whatever ends it.
 """
@@ -18,6 +20,7 @@ from retrieverbench.engines.base import (
     Started,
     engine_names,
     load_engine,
+    quick_start,
 )
 
-__all__ = ["Engine", "Started", "engine_names", "load_engine"]
+__all__ = ["Engine", "Started", "engine_names", "load_engine", "quick_start"]

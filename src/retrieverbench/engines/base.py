@@ -62,3 +62,12 @@ def load_engine(name: str) -> Engine:
     if name not in engine_names():
         raise InputError(f"engine: no engine named {name!r}; {nearest(name, engine_names())}")
     return cast("Engine", import_module(f"{engines.__name__}.{name}"))
+
+
+def quick_start(name: str) -> Mapping[str, object]:
+    """The options by which that engine takes least processor time for a short job, if it has any.
+
+    For jobs that time no answer: what is asked long enough may be answered more slowly.
+    """
+    options: Mapping[str, object] = getattr(load_engine(name), "QUICK_START", {})
+    return options

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 import anyio
 
 from retrieverbench.adapter import Adapter, Description, Recorder
+from retrieverbench.engines import quick_start
 from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
@@ -87,7 +88,7 @@ async def run_audit(
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
     draw = Draw(new_seed() if seed is None else seed, tuple(prepared.chunks_per_tenant))
-    audited = [Audited(state) for state in make_states(prepared)]
+    audited = [Audited(_quickly_started(state)) for state in make_states(prepared)]
     reading, complete = job, False
     engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt.wait), engines:
@@ -110,6 +111,13 @@ async def run_audit(
     )
     seeds = {**artifact.seeds, "audit": draw.seed}
     return replace(artifact, kind="audit", seeds=seeds)
+
+
+def _quickly_started(state: EntryState) -> EntryState:
+    """An audit is short and gates no time: engines start so unless the suite says otherwise."""
+    entry = state.entry
+    options = quick_start(entry.engine_name) if entry.engine_name else {}
+    return replace(state, entry=replace(entry, engine_options={**options, **entry.engine_options}))
 
 
 async def _audit(

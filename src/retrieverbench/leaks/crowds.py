@@ -1,18 +1,20 @@
 """Small tenants in a large index, each beside a crowd of foreign chunks that answer better.
 
-10,000 chunks of 32 dimensions. Nine tenants own ten chunks each, at cosine 0.5 to their
-question; another owns the rest, at cosine 0.9 to one of the nine questions, and repeats its
+10,000 chunks of 32 dimensions. Eleven tenants own ten chunks each, at cosine 0.5 to their
+question; another owns the rest, at cosine 0.9 to one of nine questions, and repeats its
 word. The questions are orthogonal, so no crowd comes near another's tenant. One load so
 answers for every size of crowd: the sizes are multiples of the k that is asked for, then
-doublings, and the last is what remains of the 10,000.
+doublings, and the last is what remains of the 10,000. Beside that one stand three tenants with
+the same question, so that one load answers for every order of writing, too: one is written
+before all others, one after them, the third and all smaller crowds' tenants in between.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Literal
@@ -23,7 +25,7 @@ from retrieverbench.model import Chunk, TenantId
 
 Order = Literal["first", "shuffled", "last"]
 ORDERS: tuple[Order, ...] = ("first", "shuffled", "last")
-"""When the small tenants' chunks are written, seen from the crowds'."""
+"""When a small tenant's chunks are written, seen from the crowds'."""
 ROWS, OWN = 10_000, 10
 SIZES = (10, 15, 25, 50, 250, 500, 1_000, 2_000)
 OWN_COSINE, CROWD_COSINE = 0.5, 0.9
@@ -45,12 +47,16 @@ def crowd_of(draw: Draw) -> TenantId:
 
 
 def smalls(draw: Draw, rows: int | None = None) -> list[Small]:
-    """By size of crowd, the smallest first; the last crowd is what remains of `rows` (ROWS)."""
+    """By size of crowd, the smallest first; the last crowd is what remains of `rows` (ROWS).
+
+    Their chunks are written among the crowds'.
+    """
     rows = rows or ROWS
     sizes = [size for size in SIZES if size < rows // 2]
     number = len(sizes) + 1
-    sizes.append(rows - number * OWN - sum(sizes))
-    questions = _orthogonal(draw.random("crowd questions"), number)
+    tenants = number + len(ORDERS) - 1
+    sizes.append(rows - tenants * OWN - sum(sizes))
+    questions = orthogonal(draw.random("crowd questions"), number)
     names, words = draw.words("small tenants"), draw.words("crowd words")
     return [
         Small(TenantId(name), size, word, vector)
@@ -58,30 +64,39 @@ def smalls(draw: Draw, rows: int | None = None) -> list[Small]:
     ]
 
 
-def make_crowds(draw: Draw, order: Order, rows: int | None = None) -> World:
-    """The same chunks in each order."""
+def beside_largest(draw: Draw, rows: int | None = None) -> Mapping[Order, Small]:
+    """The last of `smalls`, and two with its question that are written first and last."""
+    shuffled = smalls(draw, rows)[-1]
+    *_names, first, last = map(TenantId, draw.words("small tenants"))
+    return {
+        "first": replace(shuffled, tenant=first),
+        "shuffled": shuffled,
+        "last": replace(shuffled, tenant=last),
+    }
+
+
+def make_crowds(draw: Draw, rows: int | None = None) -> World:
+    """All of them, in the order in which they are written."""
     random, filler = draw.random("crowds"), " ".join(draw.words("filler"))
     id_, owner = draw.words("ids")[0], crowd_of(draw)
-    tenants = smalls(draw, rows)
+    tenants, largest = smalls(draw, rows), beside_largest(draw, rows)
     chunks: dict[TenantId, list[Chunk]] = {
         small.tenant: [
             Chunk(f"{id_}{number}", small.tenant, f"{small.text} {filler}", vector=vector)
             for number, vector in enumerate(_near(random, small))
         ]
-        for small in tenants
+        for small in [*tenants[:-1], *largest.values()]
     }
     crowd = [chunk for small in tenants for chunk in _crowd(random, small, owner)]
-    random.shuffle(crowd)
-    own = [chunk for owned in chunks.values() for chunk in owned]
-    written = [*own, *crowd] if order == "first" else [*crowd, *own]
-    if order == "shuffled":
-        random.shuffle(written)
-    return World({**chunks, owner: crowd}, order=written)
+    among = [*crowd, *(chunk for small in tenants for chunk in chunks[small.tenant])]
+    random.shuffle(among)
+    first, last = (chunks[largest[order].tenant] for order in ("first", "last"))
+    return World({**chunks, owner: crowd}, order=[*first, *among, *last])
 
 
-def crowds(draw: Draw, order: Order, rows: int | None = None) -> tuple[str, partial[World]]:
+def crowds(draw: Draw, rows: int | None = None) -> tuple[str, partial[World]]:
     """Name and maker of the place that the probes share."""
-    return f"{rows or ROWS} in crowds, own {order}", partial(make_crowds, draw, order, rows)
+    return f"{rows or ROWS} in crowds", partial(make_crowds, draw, rows)
 
 
 def _near(random: Random, small: Small) -> Iterator[array[float]]:
@@ -96,7 +111,7 @@ def _crowd(random: Random, small: Small, owner: TenantId) -> Iterator[Chunk]:
         yield Chunk(f"{small.text}{number}", owner, f"{small.text} " * 3, vector=vector)
 
 
-def _orthogonal(random: Random, number: int) -> list[array[float]]:
+def orthogonal(random: Random, number: int) -> list[array[float]]:
     """Unit vectors, each at a right angle to the others (Gram and Schmidt)."""
     made: list[array[float]] = []
     for _ in range(number):

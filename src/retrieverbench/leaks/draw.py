@@ -36,14 +36,14 @@ NUMBERS: Mapping[str, int] = {
     "named": 9,
     "line": 4,
     "orphans": 4,
-    "small tenants": 9,
+    "small tenants": 11,
     "crowd": 1,
     "crowd words": 9,
     "many": 2,
     "quiet and loud": 2,
     "rare and common": 2,
-    "owners": 2,
-    "owned": 1,
+    "owners": 36,
+    "owned": 18,
     "control": 1,
 }
 """How many words each purpose has; no word serves two of them."""

@@ -172,7 +172,7 @@ class Scene:
     async def loaded(
         self, name: str, make_world: Callable[[], World], variant: Variant = AS_IS
     ) -> AsyncIterator[Scene]:
-        """The same probe on a place of that name, which holds a world that nobody changes."""
+        """The same probe on a place of that name, whose world no other probe sees changed."""
 
         async def make(stack: AsyncExitStack) -> tuple[Adapter, World]:
             world = make_world()

@@ -71,7 +71,8 @@ def _rules(artifact: Artifact) -> list[_Object]:
         if probe := known.get(id_):
             worth = f"Class {probe.leak_class}, severity {probe.severity}."
             rule["fullDescription"] = {"text": probe.help}
-            rule["help"] = {"text": f"{id_} {probe.title}. {worth} {probe.help}"}
+            limit = f" It does not see {probe.limit}." if probe.limit else ""
+            rule["help"] = {"text": f"{id_} {probe.title}. {worth} {probe.help}{limit}"}
             rule["defaultConfiguration"] = {"level": LEVELS[probe.severity]}
             tags = ["security", "tenant-isolation", probe.leak_class]
             rule["properties"] = {"tags": tags, "severity": probe.severity}

@@ -57,6 +57,7 @@ def test_every_probe_of_the_catalog_is_a_valid_rule_with_help(
         assert rule["shortDescription"]["text"] == each.title
         assert rule["fullDescription"]["text"] == each.help
         assert each.help in rule["help"]["text"]
+        assert each.limit in rule["help"]["text"]
 
 
 def test_findings_alone_are_results(make_audit: Make) -> None:

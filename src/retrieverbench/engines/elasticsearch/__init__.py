@@ -14,6 +14,7 @@ from retrieverbench.engines.base import Started
 from retrieverbench.engines.fetch import Progress
 from retrieverbench.engines.java_node import (
     FIDELITY,
+    QUICK_START,
     JavaNode,
     fetch_node,
     missing_for,
@@ -22,7 +23,7 @@ from retrieverbench.engines.java_node import (
     unfetched_bytes,
 )
 
-__all__ = ["FIDELITY", "NODE", "fetch", "missing", "prepare", "start"]
+__all__ = ["FIDELITY", "NODE", "QUICK_START", "fetch", "missing", "prepare", "start"]
 
 NODE = JavaNode(
     name="elasticsearch",

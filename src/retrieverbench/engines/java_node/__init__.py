@@ -26,6 +26,7 @@ from retrieverbench.options import parse_options
 
 __all__ = [
     "FIDELITY",
+    "QUICK_START",
     "JavaNode",
     "Options",
     "fetch_node",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 FIDELITY: Fidelity = "engine"
+QUICK_START: Mapping[str, object] = {"quick_start": True}
 
 _EXTRA = "run: pip install 'retrieverbench[engines]'"
 

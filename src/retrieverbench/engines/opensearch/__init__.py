@@ -13,6 +13,7 @@ from retrieverbench.engines.base import Started
 from retrieverbench.engines.fetch import Progress
 from retrieverbench.engines.java_node import (
     FIDELITY,
+    QUICK_START,
     JavaNode,
     fetch_node,
     missing_for,
@@ -20,7 +21,7 @@ from retrieverbench.engines.java_node import (
     unfetched_bytes,
 )
 
-__all__ = ["FIDELITY", "NODE", "fetch", "missing", "start"]
+__all__ = ["FIDELITY", "NODE", "QUICK_START", "fetch", "missing", "start"]
 
 NODE = JavaNode(
     name="opensearch",

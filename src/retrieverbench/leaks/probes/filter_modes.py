@@ -42,7 +42,7 @@ async def filter_modes(scene: Scene) -> None:
 
 async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> float:
     """The share of the exact answer that a tenant beside the largest crowd finds."""
-    place_name, make_world = crowds(scene.draw, "shuffled", rows)
+    place_name, make_world = crowds(scene.draw, rows)
     if name:
         place_name = f"{place_name}, {name}"
     small = smalls(scene.draw, rows)[-1]

@@ -2,67 +2,114 @@
 
 A change is acknowledged, then `settle` returns, and from there on it must be seen: at once,
 or within the seconds that the target declares (`eventual_visibility`).
+
+All share one place: a pair of tenants of its own for each probe, mode and arm, whose chunks no
+other one asks for or changes. A pair's word is in its chunks alone and its vectors are near each
+other, so that no other pair's chunk comes before them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from time import perf_counter_ns
 
 import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.crowds import orthogonal
 from retrieverbench.leaks.draw import Draw
-from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.scene import WANTED, Scene, Seen
 from retrieverbench.leaks.world import World, unit_vector
-from retrieverbench.model import Chunk, Response, TenantId
+from retrieverbench.model import MODES, Arm, Chunk, Mode, Response, TenantId
 from retrieverbench.run import Abandoned, read_response
 
 EACH = 6
 SEARCHES = 200
 WAIT = 0.05
+NEAR = 0.9
+"""Cosine of a pair's chunks to the middle of them; those of two pairs are orthogonal."""
 ALL = 2 * EACH
 """As many as both tenants own together, so that every own chunk is in every answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The owner of a chunk, the tenant that gets it, and the word that both their chunks hold."""
+
+    old: TenantId
+    new: TenantId
+    word: str
+
+    def __iter__(self) -> Iterator[TenantId]:
+        return iter((self.old, self.new))
+
+
+def pairs_of(draw: Draw) -> Mapping[tuple[str, Mode, Arm], Pair]:
+    """One for each probe, mode and arm."""
+    users = list(product((probe.id for probe in PROBES), MODES, ARMS))
+    names = list(map(TenantId, draw.words("owners")))
+    return {
+        user: Pair(names[2 * number], names[2 * number + 1], word)
+        for number, (user, word) in enumerate(zip(users, draw.words("owned"), strict=True))
+    }
+
+
 def make_owners(draw: Draw) -> World:
-    """Two tenants, the old owner and the new one, with six chunks each of one text."""
-    random, text = draw.random("owners"), " ".join(draw.words("owned") + draw.words("filler")[:3])
+    """Six chunks of one text for each tenant of each pair."""
+    random, filler = draw.random("owners"), " ".join(draw.words("filler")[:3])
+    pairs = list(pairs_of(draw).values())
+    centres = orthogonal(random, len(pairs))
     return World(
         {
-            TenantId(name): [
-                Chunk(f"{name}{n}", TenantId(name), text, vector=unit_vector(random))
+            tenant: [
+                Chunk(
+                    f"{tenant.value}{n}",
+                    tenant,
+                    f"{pair.word} {filler}",
+                    vector=unit_vector(random, centre, NEAR),
+                )
                 for n in range(EACH)
             ]
-            for name in draw.words("owners")
+            for pair, centre in zip(pairs, centres, strict=True)
+            for tenant in pair
         }
     )
 
 
+@asynccontextmanager
+async def _own_pair(scene: Scene) -> AsyncIterator[tuple[Scene, Pair]]:
+    """The place that all share, and the pair that is this probe's alone."""
+    async with scene.loaded("owners", partial(make_owners, scene.draw)) as place:
+        yield place, pairs_of(scene.draw)[scene.probe, scene.mode, scene.arm]
+
+
 async def move(scene: Scene) -> None:
     """A chunk changes its owner: the old one sees it no more, the new one does."""
-    async with scene.staged(make_owners(scene.draw)) as place:
-        old, new = place.world.tenants
+    async with _own_pair(scene) as (place, pair):
+        old, new = pair
         chunk = place.world.chunks[old][0]
-        place.control(chunk.uid in (await _ask(place, old)).uids, "the owner finds it before")
-        place.control(bool((await _ask(place, new)).uids), "the new owner is answered before")
-        await _take(place, chunk.uid)
+        place.control(chunk.uid in (await _ask(place, pair, old)).uids, "the owner finds it before")
+        place.control(bool((await _ask(place, pair, new)).uids), "the new owner is answered before")
+        await _take(place, pair, chunk.uid)
         start = perf_counter_ns()
         place.moving.add(chunk.uid)
         await _move(place, chunk.uid, old, new)
 
         async def is_moved() -> bool:
-            by_old, by_new = await _ask(place, old), await _ask(place, new)
+            by_old, by_new = await _ask(place, pair, old), await _ask(place, pair, new)
             return chunk.uid not in by_old.uids and chunk.uid in by_new.uids
 
         await _wait(place, is_moved, start)
         place.moving.clear()
         place.moved[chunk.uid] = new
-        await _ask(place, old)
-        seen = await _ask(place, new)
+        await _ask(place, pair, old)
+        seen = await _ask(place, pair, new)
         place.expect(chunk.uid in seen.uids, f"the new owner does not find {chunk.uid!r}")
         shown = await _get(place, old, chunk.uid)
         place.expect(not shown, f"the old owner still reads {chunk.uid!r} by id")
@@ -70,10 +117,10 @@ async def move(scene: Scene) -> None:
 
 async def delete(scene: Scene) -> None:
     """A deleted chunk is gone from answers, reads by id and totals; the others are not."""
-    async with scene.staged(make_owners(scene.draw)) as place:
-        old, _new = place.world.tenants
+    async with _own_pair(scene) as (place, pair):
+        old = pair.old
         gone, *kept = place.world.chunks[old]
-        before = await _ask(place, old)
+        before = await _ask(place, pair, old)
         place.control(gone.uid in before.uids, "the owner finds it before")
         start = perf_counter_ns()
         adapter = place.adapter
@@ -82,11 +129,11 @@ async def delete(scene: Scene) -> None:
         await place.call("settle", adapter.settle)
 
         async def is_gone() -> bool:
-            return gone.uid not in (await _ask(place, old)).uids
+            return gone.uid not in (await _ask(place, pair, old)).uids
 
         await _wait(place, is_gone, start)
         place.moved[gone.uid] = None
-        after = await _ask(place, old)
+        after = await _ask(place, pair, old)
         missing = {chunk.uid for chunk in kept} - set(after.uids)
         place.expect(not missing, f"{len(missing)} other chunks went too")
         shown = await _get(place, old, gone.uid)
@@ -100,16 +147,16 @@ async def delete(scene: Scene) -> None:
 
 async def write_race(scene: Scene) -> None:
     """200 searches while a chunk goes to and fro; afterwards one owner alone sees it."""
-    async with scene.staged(make_owners(scene.draw)) as place:
-        old, new = place.world.tenants
+    async with _own_pair(scene) as (place, pair):
+        old, new = pair
         chunk = place.world.chunks[old][0]
-        place.control(chunk.uid in (await _ask(place, old)).uids, "the owner finds it before")
+        place.control(chunk.uid in (await _ask(place, pair, old)).uids, "the owner finds it before")
         place.moving.add(chunk.uid)
         done = anyio.Event()
         owner = old
         with place.unrecorded() as racing:
             async with anyio.create_task_group() as group:
-                group.start_soon(_search_on, racing, chunk.uid, done)
+                group.start_soon(_search_on, racing, pair, chunk.uid, done)
                 moves = 0
                 while not done.is_set():
                     other = new if owner == old else old
@@ -120,23 +167,23 @@ async def write_race(scene: Scene) -> None:
         place.control(moves > 0, f"the chunk moved {moves} times while it was searched")
 
         async def is_settled() -> bool:
-            asked = [(tenant, await _ask(place, tenant)) for tenant in (old, new)]
+            asked = [(tenant, await _ask(place, pair, tenant)) for tenant in (old, new)]
             return all((chunk.uid in seen.uids) == (tenant == owner) for tenant, seen in asked)
 
         settled = await _wait(place, is_settled, perf_counter_ns())
         place.moving.clear()
         place.moved[chunk.uid] = owner
         for tenant in (old, new):
-            await _ask(place, tenant)
+            await _ask(place, pair, tenant)
         place.expect(settled, f"afterwards {owner.value!r} alone should find {chunk.uid!r}")
 
 
-async def _search_on(scene: Scene, moving: str, done: anyio.Event) -> None:
+async def _search_on(scene: Scene, pair: Pair, moving: str, done: anyio.Event) -> None:
     """Each tenant's other chunks must all be in each of its answers."""
     try:
         for number in range(SEARCHES):
-            tenant = scene.world.tenants[number % 2]
-            seen = await _ask(scene, tenant)
+            tenant = pair.new if number % 2 else pair.old
+            seen = await _ask(scene, pair, tenant)
             own = {chunk.uid for chunk in scene.world.chunks[tenant]} - {moving}
             scene.expect(
                 own <= set(seen.uids),
@@ -147,11 +194,10 @@ async def _search_on(scene: Scene, moving: str, done: anyio.Event) -> None:
         done.set()
 
 
-async def _ask(place: Scene, tenant: TenantId) -> Seen:
-    vector = place.world.chunks[place.world.tenants[0]][0].vector
-    (word,) = place.draw.words("owned")
+async def _ask(place: Scene, pair: Pair, tenant: TenantId) -> Seen:
+    vector = place.world.chunks[pair.old][0].vector
     want = WANTED | ({"total"} if "total" in place.capabilities else set())
-    return await place.ask(tenant.value, word, vector, k=ALL, want=want)
+    return await place.ask(tenant.value, pair.word, vector, k=ALL, want=want)
 
 
 async def _move(place: Scene, uid: str, source: TenantId, target: TenantId) -> None:
@@ -161,17 +207,17 @@ async def _move(place: Scene, uid: str, source: TenantId, target: TenantId) -> N
     await place.call("settle", adapter.settle)
 
 
-async def _take(place: Scene, uid: str) -> None:
+async def _take(place: Scene, pair: Pair, uid: str) -> None:
     """A stranger gives itself a chunk that is not its own: refused, or without effect."""
-    old, new = place.world.tenants
+    old, new = pair
     try:
         await _move(place, uid, new, new)
     except Abandoned:
         raise
     except BackendError:
         pass  # a refusal is right; what was changed nevertheless is seen below
-    await _ask(place, new)
-    kept = uid in (await _ask(place, old)).uids
+    await _ask(place, pair, new)
+    kept = uid in (await _ask(place, pair, old)).uids
     place.expect(kept, f"a tenant that does not own {uid!r} moved it")
 
 

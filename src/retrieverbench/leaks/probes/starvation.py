@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from retrieverbench.leaks.crowds import ORDERS, OWN, Small, crowd_of, crowds, smalls
+from retrieverbench.leaks.crowds import OWN, Small, beside_largest, crowd_of, crowds, smalls
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import cosines, recall
 from retrieverbench.leaks.places import Variant
@@ -55,7 +55,7 @@ async def growing_crowd(scene: Scene) -> None:
 
 
 async def _crowded(scene: Scene, tenants: list[Small]) -> None:
-    name, make_world = crowds(scene.draw, "shuffled")
+    name, make_world = crowds(scene.draw)
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         for small in tenants:
             if not await has_crowd(place, small):
@@ -77,13 +77,13 @@ def _judge_crowd(scene: Scene, small: Small, found: float, told: str) -> None:
 
 
 async def insertion_orders(scene: Scene) -> None:
-    """A tenant of ten among 10,000 chunks, its own written first, last and in between."""
-    small = smalls(scene.draw)[-1]
-    for order in ORDERS:
-        name, make_world = crowds(scene.draw, order)
-        async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
-            if not await has_crowd(place, small):
-                continue
+    """Tenants of ten among 10,000 chunks, one written first, one last and one in between."""
+    tenants = beside_largest(scene.draw)
+    name, make_world = crowds(scene.draw)
+    async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
+        if not await has_crowd(place, tenants["shuffled"]):
+            return
+        for order, small in tenants.items():
             seen, found = await ask_small(place, small, OWN)
             scene.facts[f"own {order}"] = found
             judge_recall(place, found, f"own written {order}: {_short(small, seen, found, OWN)}")
@@ -101,7 +101,7 @@ def judge_recall(scene: Scene, found: float, told: str) -> None:
 async def order_dependence(scene: Scene) -> None:
     """A small tenant, a large one 25 times, the small one again, all on one connection."""
     small, crowd = smalls(scene.draw)[-1], crowd_of(scene.draw)
-    name, make_world = crowds(scene.draw, "shuffled")
+    name, make_world = crowds(scene.draw)
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         before, _found = await ask_small(place, small, OWN)
         place.control(bool(before.uids), f"{small.tenant.value!r} is answered at first")
