@@ -148,9 +148,11 @@ def _ended_by_us_alone() -> Iterator[None]:
     try:
         yield
     except (BrokenPipeError, SystemExit) as error:
+        from retrieverbench.run.text import place_in_file
+
         raise AdapterError(
-            f"the run was ended from inside by {error!r}; look for it in the adapters and their "
-            "clients"
+            f"the run was ended from inside by {error!r}{place_in_file(error)}; look for it in the "
+            "adapters and their clients"
         ) from error
 
 

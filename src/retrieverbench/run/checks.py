@@ -17,7 +17,7 @@ from retrieverbench.run.scan import plain_text, read_attribute, readable, string
 from retrieverbench.run.text import text_of
 
 MOST_READ = 10_000
-"""Rows of an iterator, which may have no end, and texts of an answer of whatever shape."""
+"""Rows and texts of a broken answer; an iterator may have no end, and each is looked up."""
 
 
 class BadAnswer(AdapterError):
@@ -190,7 +190,8 @@ def readable_answer(answer: object) -> Readable:
     rows = answer if hits is None else hits
     if isinstance(rows, Iterator):
         rows = list(readable(islice(rows, MOST_READ)))
-    uids = tuple(uid for row in _items(rows) if (uid := _readable_uid(row)) is not None)
+    found = (uid for row in _items(rows) if (uid := _readable_uid(row)) is not None)
+    uids = tuple(islice(found, MOST_READ))
     strings = readable(text for part in (answer, rows) for text in strings_in(part))
     read = (plain_text(text) for text in strings if isinstance(text, str))
     texts = dict.fromkeys(islice(read, MOST_READ))

@@ -10,7 +10,7 @@ import pytest
 from retrieverbench.errors import Code
 from retrieverbench.model import Hit, Query, Response, TenantId
 from retrieverbench.run import BadAnswer, check_response, read_response
-from retrieverbench.run.checks import readable_answer
+from retrieverbench.run.checks import MOST_READ, readable_answer
 
 QUERY = Query("text", TenantId("acme"), 2, "lexical")
 
@@ -258,3 +258,9 @@ def test_a_refused_answer_shows_what_its_texts_hold() -> None:
     with pytest.raises(BadAnswer) as caught:
         check_response(Response([Hit(Text("globex/9"), float("nan"))]), QUERY)
     assert [*map(repr, caught.value.uids)] == ["'globex/9'"]
+
+
+def test_of_an_answer_without_measure_so_much_is_read() -> None:
+    with pytest.raises(BadAnswer, match="20000 hits") as caught:
+        check_response(Response([hit()] * 20_000), QUERY)
+    assert len(caught.value.uids) == MOST_READ
