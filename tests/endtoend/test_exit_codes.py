@@ -184,6 +184,7 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
     suite.write_text(text, encoding="utf-8")
     with bench.started("run", suite, until="timed pass") as process:
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # at once, as `timeout` does: no second request
         out, _err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "INTERRUPTED (exit 130)" in out

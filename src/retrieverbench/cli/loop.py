@@ -33,6 +33,8 @@ BREAK = signal.SIGURG
 """We send it to ourselves; by default it does nothing."""
 CALLERS = frozenset({"retrieverbench.run.foreign", "retrieverbench.load.block"})
 """Whose tasks are an adapter's calls."""
+SAME_SECONDS = 0.2
+"""Signals so close together are one: `timeout` sends its own to the process and to its group."""
 BEAT_SECONDS = 0.25
 TELL_SECONDS = 1.0
 BREAK_SECONDS = 3.0
@@ -191,7 +193,7 @@ class _Watch:
             raise Blocked
 
     def _run(self) -> None:
-        asked = False
+        asked: float | None = None
         with self._inbox:
             while True:
                 try:
@@ -204,10 +206,11 @@ class _Watch:
                 for number in numbers:
                     if number not in ASKING:
                         continue
-                    if asked:
+                    if asked is not None and monotonic() - asked < SAME_SECONDS:
+                        continue
+                    if asked is not None:
                         end_now(INTERRUPTED)
-                    asked = True
-                    self._answered = monotonic()
+                    asked = self._answered = monotonic()
                     self._call(self._ask)
                     self._inbox.settimeout(BEAT_SECONDS)
 
