@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from summary_support import write_azure_score, write_matrix, write_told
 
 # How fast examples are made says something about the machine, not about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,3 +30,9 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared data at {path}; run: RETRIEVERBENCH_SHARED=<folder> make test")
     return path
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    write_told(terminalreporter)
+    write_azure_score(terminalreporter)
+    write_matrix(terminalreporter)

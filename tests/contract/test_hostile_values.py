@@ -6,16 +6,17 @@ A few hundred searches of each in the test suite; FUZZ_SEARCHES=100000 for the w
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from hypothesis import Phase, given, settings
 
 from engine_support import combinations, need_engine, settings_of
-from fuzz_support import TRIED, Counting, Draw, Fuzzed, draws
+from fuzz_support import Counting, Draw, Fuzzed, draws
 from retrieverbench.engines import engine_names
 from retrieverbench.model import MODES
 from retrieverbench.run import Engines, TargetEntry, connect, load_adapter
+from summary_support import TOLD
 
 SEARCHES = int(os.environ.get("FUZZ_SEARCHES", "240"))
 PER_EXAMPLE = 60
@@ -44,10 +45,7 @@ async def fuzzed(request: pytest.FixtureRequest, engines: Engines) -> AsyncItera
     recording = {"recorder": recorder} if "record" in loaded.cls.capabilities else {}
     adapter = await loaded.cls.open(settings_of(entry, connection, concurrency=1, **recording))
     try:
-        place = Fuzzed(adapter, recorder, MODES)
-        yield place
-        request.config.stash[TRIED].append(f"{name} {layout}: {place.told()}")
-        await place.check_counts()
+        yield Fuzzed(adapter, recorder, MODES)
     finally:
         await adapter.close()
 
@@ -59,3 +57,11 @@ async def fuzzed(request: pytest.FixtureRequest, engines: Engines) -> AsyncItera
 @given(batch=draws)
 async def test_each_tenant_finds_exactly_its_own(fuzzed: Fuzzed, batch: list[Draw]) -> None:
     await fuzzed.try_all(batch)
+
+
+async def test_each_name_is_a_tenant_by_itself_in_the_end(
+    fuzzed: Fuzzed, record_property: Callable[[str, object], None]
+) -> None:
+    record_property(TOLD, fuzzed.told())
+    await fuzzed.check_counts()
+    assert fuzzed.searches

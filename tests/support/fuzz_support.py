@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 
 from engine_support import DIMENSION
@@ -26,8 +25,6 @@ WORD = "quokka"
 """In every chunk and every question: whatever stands beside it, a tenant finds its own."""
 KEY = "said"
 K = 10
-TRIED = pytest.StashKey[list[str]]()
-"""One line for each place that was fuzzed."""
 
 _PIECES = (
     "acme", "globex", "a", "A", "1", " ", "  ", "'", "''", '"', "\\", "\\\\", "%", "_", "*", "?",

@@ -106,22 +106,6 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The mutation score of the stand-in that is broken on purpose."""
-
-    def count(outcome: str, name: str) -> int:
-        reports = terminalreporter.getreports(outcome)
-        return len({report.nodeid for report in reports if f"::{name}[" in report.nodeid})
-
-    caught, missed = (count(o, "test_a_mutant_is_caught") for o in ("passed", "failed"))
-    if caught or missed:
-        unseen = count("passed", "test_a_mutant_that_the_right_adapter_does_not_meet")
-        terminalreporter.write_line(
-            f"Azure stand-in broken on purpose: {caught} of {caught + missed} ways caught through "
-            f"the right adapter; {unseen} that it does not meet, counted apart"
-        )
-
-
 def _row_of(name: str) -> str:
     found = re.match(r"test_az_(\d\d)_", name)
     assert found is not None, f"{name}: the tests of this folder are rows of the table"
