@@ -29,7 +29,7 @@ UNVERIFIABLE = {
     "targets.*.plan.vector_index", "targets.*.plan.caveat", "targets.*.plan.filtered",
     "targets.*.results.*.hits.*.*",
     "targets.*.timings.server_ms_p50", "targets.*.timings.per_round.*.drift",
-    "targets.*.notes",
+    "targets.*.notes", "targets.*.remedy",
 }  # fmt: skip
 """Where and by what it was run, what the backend says of itself, scores of hits whose order
 stays: nothing that is kept can tell. README lists them for the user."""
