@@ -20,7 +20,8 @@ def write_told(terminal: Any) -> None:
     """The lines of the tests that have something to tell."""
     reports = [report for outcome in OUTCOMES for report in terminal.getreports(outcome)]
     for report in reports:
-        lines = [value for key, value in report.user_properties if key == TOLD]
+        properties = getattr(report, "user_properties", ())  # a failed collection has none
+        lines = [value for key, value in properties if key == TOLD]
         if lines and report.when == "call":
             terminal.section(report.nodeid.partition("::")[2])
             for line in lines:

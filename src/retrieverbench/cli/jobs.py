@@ -6,7 +6,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -280,12 +280,14 @@ def _services(suite: Suite, file: Path) -> Compose:
 def measure(work: Work, *, plain: bool, needed: Sequence[str] = NEEDED_LATER) -> Artifact:
     """Run a job that ends early, keeping what it has, once the event is set by a signal.
 
-    `needed` modules are imported before: adapters can make every later import fail.
+    `needed` modules are imported before, those of extras where they are installed: adapters can
+    make every later import fail.
     """
     from retrieverbench.cli.progress import show_progress
 
     for module in needed:
-        importlib.import_module(module)
+        with suppress(ModuleNotFoundError):
+            importlib.import_module(module)
     with (
         show_progress(plain=plain or not is_terminal(sys.stderr)) as progress,
         kept_surroundings(),

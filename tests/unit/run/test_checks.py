@@ -115,7 +115,7 @@ def endless() -> Iterator[str]:
         Response([("globex/9", 1.0)]),  # type: ignore[list-item]
         Response(["globex/9"]),  # type: ignore[list-item]
         Response({hit("acme/1").uid: 1.0, "globex/9": 0.5}),  # type: ignore[arg-type]
-        Response(endless()),  # type: ignore[arg-type]
+        pytest.param(Response(endless()), id="endless"),  # type: ignore[arg-type]
         Response("globex/9"),  # type: ignore[arg-type]
         {"hits": [{"uid": "globex/9", "score": 1.0}]},
         [[{"source": {"id": b"globex/9"}}]],
