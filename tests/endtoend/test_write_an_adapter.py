@@ -54,6 +54,20 @@ def test_commands_run_in_their_order(folder: Path) -> None:
     assert re.search(r"^\d\d passed, \d+ skipped", said, re.MULTILINE), said
 
 
+README = re.findall(
+    r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
+SHORT = next(body for body in README if "class Mine:" in body)
+
+
+@pytest.mark.parametrize("adapter", [ADAPTER, SHORT], ids=["page", "README"])
+def test_the_audit_passes_the_examples(bench: Bench, adapter: str) -> None:
+    (bench.folder / "mine.py").write_text(adapter, encoding="utf-8")
+    audit = ("leaks", "suite.toml", "--fast", "--adapter", "./mine.py:Mine", "--target", "mine")
+    done = bench.run(*audit)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_leaking_variant_fails_both(folder: Path, bench: Bench) -> None:
     leaky = ADAPTER.replace(" if chunk.tenant == tenant", "")
     assert leaky != ADAPTER

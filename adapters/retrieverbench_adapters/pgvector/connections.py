@@ -160,5 +160,8 @@ def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
         return Unsupported, ""
     lost = not state and isinstance(error, psycopg.OperationalError)
     if lost or state[:2] in {"08", "53", "57"}:
-        return Unavailable, "check that the server runs and takes this many connections"
+        return Unavailable, (
+            "check host, port and database of the endpoint, and that the server runs and takes this "
+            "many connections"
+        )
     return Rejected, ""

@@ -51,7 +51,9 @@ async def orphans(scene: Scene) -> None:
 
     async with scene.shared("orphans", make) as there:
         for owner, was_refused in refused.items():
-            there.expect(was_refused, f"a chunk whose owner is {owner} was loaded")
+            there.expect(
+                was_refused, f"a chunk whose owner is {owner} was loaded; refuse it in put"
+            )
         for tenant in two:
             own = there.world.chunks[tenant][0]
             seen = await there.ask(tenant.value, f"{text} {own.text}", own.vector, k=ALL)
