@@ -161,7 +161,7 @@ def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
     lost = not state and isinstance(error, psycopg.OperationalError)
     if lost or state[:2] in {"08", "53", "57"}:
         return Unavailable, (
-            "check host, port and database of the endpoint, and that the server runs and takes this "
-            "many connections"
+            "check host, port and database of the endpoint, and that the server runs and takes "
+            "this many connections"
         )
     return Rejected, ""
