@@ -107,3 +107,13 @@ def test_a_clean_index_passes_and_says_what_was_not_probed(
     said = " ".join(done.stdout.split())
     assert "Not probed" in said
     assert "read-only: it needs chunks of the audit's own" in said
+
+
+def test_an_index_that_holds_more_than_is_asked_about_is_opened_again(
+    attached: Attached, bench: Bench
+) -> None:
+    """The questions find two of the four chunks of each tenant."""
+    lexical = replace(attached, entry=attached.entry.replace('"dense", ', ""))
+    done = lexical.audit(bench, "--probe", "P32", "--probe", "P33")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(bench) == {"pass": {"P32", "P33"}}

@@ -140,7 +140,9 @@ async def _audit(
         async def another(
             chunks: Sequence[Chunk], variant: Variant = AS_IS
         ) -> AsyncIterator[Adapter]:
-            async with _opened(job, each, connection, log, chunks, variant) as place:
+            # What is only read holds all that it held before, whatever part of it is asked about.
+            held = job.chunks if each.is_read else chunks
+            async with _opened(job, each, connection, log, held, variant) as place:
                 yield place.adapter
 
         async with _opened(job, each, connection, log, chunks) as place:

@@ -105,13 +105,13 @@ def _caveats(artifact: Artifact) -> Iterator[str]:
 
 
 def _settings(artifact: Artifact) -> Iterator[str]:
-    """A line per place, once for all of its modes."""
-    seen: dict[str, TargetResult] = {}
+    """A line per place, by the first of its modes that was measured."""
+    told: dict[str, BackendRecord] = {}
     for result in artifact.targets:
-        seen.setdefault(f"{result.target.name}/{result.target.layout}", result)
-    for name, result in seen.items():
         if result.backend is not None:
-            yield f"{name}: {_listed(result.backend)}"
+            told.setdefault(f"{result.target.name}/{result.target.layout}", result.backend)
+    for name, backend in told.items():
+        yield f"{name}: {_listed(backend)}"
 
 
 def _listed(backend: BackendRecord) -> str:

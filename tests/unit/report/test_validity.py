@@ -92,6 +92,16 @@ def test_a_target_that_was_not_reached_has_no_row(
     assert validity(make_artifact(make_result(backend=None))).rows == ()
 
 
+def test_settings_are_told_of_a_place_whose_first_mode_failed(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    modes: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
+    dense, *others = (Target("fake", "fake", mode) for mode in modes)
+    results = [make_result(target=other, backend=backend()) for other in others]
+    table = validity(make_artifact(make_result(target=dense, backend=None), *results))
+    assert table.appendix == ("fake/filter: m 16",)
+
+
 def test_counts_that_are_not_told_are_not_zero() -> None:
     assert stored({}) == "not told"
     assert stored({"acme": 4, "empty": 0}) == "4: 1 tenants with 4"
