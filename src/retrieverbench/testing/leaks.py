@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from retrieverbench.errors import InputError
 from retrieverbench.leaks.spellings import spellings
+from retrieverbench.options import nearest
 
 Retriever = Callable[[str, Any, int], Any]
 Documents = Iterable[Mapping[str, Any]]
-EACH, OTHERS, SPELLED = 10, 5, 5
-"""Documents of an owner that are asked for, others who ask for each, names that are respelt."""
+OTHERS, SPELLED = 5, 5
+"""The least number of others who ask for a document; owners whose names are respelt."""
 MISSING: Sequence[object] = ("", " ", None, [], 0)
 _NOTHING = object()
 """Stands for the answer of a question that raised."""
@@ -71,24 +72,29 @@ def assert_no_leaks(
     questions: Sequence[str] = (),
     k: int = 10,
     hostile: bool = True,
+    most: int | None = None,
 ) -> None:
     """Ask as every tenant in the words of its own documents and of others'.
 
-    A document's text is asked by its owner, then by other tenants; `questions` are asked by all
-    `tenants`, and each asks once for more than there is. With `hostile`, names that nobody bears
-    ask too (other spellings, beginnings, wildcards, syntax, no name at all); of those an
-    exception is a refusal. `unfiltered` takes the same arguments and applies no tenant: it must
-    show each tenant something foreign.
+    Every document's text is asked by its owner, then by 5 other tenants in turn: by more where
+    an owner has too few documents for every other tenant to ask for one of them. `most` bounds
+    the documents of each owner whose texts are asked, spread evenly; None is all. `questions`
+    are asked by all `tenants`, and each asks once for more than there is. With `hostile`, names
+    that nobody bears ask too (other spellings, beginnings, wildcards, syntax, no name at all), in
+    the words of the first document of the first 5 owners; of those an exception is a refusal.
+    `unfiltered` takes the same arguments and applies no tenant: it must show each tenant
+    something foreign.
 
     Raises Leaked. Raises Inconclusive where no leak was seen and a tenant finds nothing of its
     own, a question failed, or `unfiltered` shows nothing foreign. Raises InputError for `docs`
-    without owner or with one id for two. An async retriever is run in a loop of its own; in an
-    async test await `assert_no_leaks_async`.
+    without owner, with an id that is no text or with one id for two, for `tenants` that own none
+    of them, and for other arguments by which nothing would be asked. An async retriever is run in
+    a loop of its own; in an async test await `assert_no_leaks_async`.
     """
     __tracebackhide__ = True
-    audit = _Audit.of(docs, tenants)
+    audit = _Audit.of(docs, tenants, questions, k, most)
     with closing(asyncio.Runner()) as runner:  # which makes its loop when it is first used
-        for step in audit.steps(retriever, unfiltered, questions, k, hostile=hostile):
+        for step in audit.steps(retriever, unfiltered, hostile=hostile):
             answer: object = _NOTHING
             with audit.caught(step):
                 answer = _finished(step.ask(), runner)
@@ -105,11 +111,12 @@ async def assert_no_leaks_async(
     questions: Sequence[str] = (),
     k: int = 10,
     hostile: bool = True,
+    most: int | None = None,
 ) -> None:
     """`assert_no_leaks` in the running loop, one question after the other."""
     __tracebackhide__ = True
-    audit = _Audit.of(docs, tenants)
-    for step in audit.steps(retriever, unfiltered, questions, k, hostile=hostile):
+    audit = _Audit.of(docs, tenants, questions, k, most)
+    for step in audit.steps(retriever, unfiltered, hostile=hostile):
         answer: object = _NOTHING
         with audit.caught(step):
             asked = step.ask()
@@ -164,18 +171,28 @@ class _Audit:
     """What the documents say, and what was seen so far."""
 
     tenants: Sequence[str]
-    owners: Mapping[object, str]
-    texts: Mapping[str, Sequence[tuple[object, str]]]
+    owners: Mapping[str, str]
+    texts: Mapping[str, Sequence[tuple[str, str]]]
+    questions: Sequence[str]
+    k: int
+    most: int | None
     findings: list[Finding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     found_own: set[str] = field(default_factory=set)
     stolen: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, docs: Documents, tenants: Sequence[str]) -> _Audit:
-        """Raises InputError for what cannot be judged by."""
-        owners: dict[object, str] = {}
-        texts: dict[str, list[tuple[object, str]]] = {}
+    def of(
+        cls,
+        docs: Documents,
+        tenants: Sequence[str],
+        questions: Sequence[str],
+        k: int,
+        most: int | None,
+    ) -> _Audit:
+        """Raises InputError for what cannot be judged by, or would ask nothing."""
+        owners: dict[str, str] = {}
+        texts: dict[str, list[tuple[str, str]]] = {}
         for number, doc in enumerate(docs):
             id_, owner, text = (_value(doc, key, number) for key in ("id", "tenant", "text"))
             if owners.setdefault(id_, owner) != owner:
@@ -184,47 +201,58 @@ class _Audit:
                     f"{owner!r}; give ids that are unique over all tenants"
                 )
             texts.setdefault(owner, []).append((id_, text))
-        for name in tenants:
-            if type(name) is not str or not name:
-                raise InputError(f"tenants: {name!r:.80} is no name")
-        return cls(list(dict.fromkeys(tenants)), owners, texts)
+        names = list(dict.fromkeys(_texts("tenants", tenants)))
+        for name in names:
+            if texts and name not in texts:
+                raise InputError(
+                    f"tenants: {name!r:.80} owns no document of docs, so that nothing can be "
+                    f"told of it; {nearest(name, texts)}"
+                )
+        for argument, given in (("k", k), ("most", most)):
+            if given is not None and (type(given) is not int or given < 1):
+                raise InputError(
+                    f"{argument}: {given!r:.80} is no whole number of 1 or more; nothing would "
+                    "be asked"
+                )
+        return cls(names, owners, texts, _texts("questions", questions), k, most)
 
     def steps(
         self,
         retriever: Retriever,
         unfiltered: Retriever | None,
-        questions: Sequence[str],
-        k: int,
         *,
         hostile: bool,
     ) -> Iterator[_Step]:
         """Owners first: what a cache keeps of their answers must not reach the next asker."""
         for number, (owner, own) in enumerate(self.texts.items()):
             others = [name for name in self.tenants if name != owner]
-            for turn, (id_, text) in enumerate(_spread(own, EACH)):
+            asked_for = _spread(own, self.most)
+            each = min(len(others), max(OTHERS, -(-len(others) // len(asked_for))))
+            for turn, (id_, text) in enumerate(asked_for):
                 asked = f"in the words of {id_!r:.80}"
-                start = (number + turn) * OTHERS
-                askers = [others[(start + n) % len(others)] for n in range(len(others))][:OTHERS]
+                start = (number + turn) * each
+                askers = [others[(start + n) % len(others)] for n in range(each)]
                 for asker in (owner, *askers):
-                    yield _Step(retriever, asker, text, k, asked)
+                    yield _Step(retriever, asker, text, self.k, asked)
             if hostile and number < SPELLED:
-                yield from self._hostile(retriever, owner, k)
+                yield from self._hostile(retriever, owner)
         for asker in self.tenants:
-            for number, text in enumerate(questions):
-                yield _Step(retriever, asker, text, k, f"questions[{number}]")
+            for number, text in enumerate(self.questions):
+                yield _Step(retriever, asker, text, self.k, f"questions[{number}]")
             first = next((own[0][1] for name, own in self.texts.items() if name != asker), "")
             yield _Step(retriever, asker, first, len(self.owners) + 1, "for more than there is")
             if unfiltered is not None:
                 self.stolen[asker] = 0
-                yield _Step(unfiltered, asker, first, k, "in others' words", control=True)
+                yield _Step(unfiltered, asker, first, self.k, "in others' words", control=True)
 
-    def _hostile(self, retriever: Retriever, owner: str, k: int) -> Iterator[_Step]:
+    def _hostile(self, retriever: Retriever, owner: str) -> Iterator[_Step]:
         id_, text = self.texts[owner][0]
         other = next((name for name in self.tenants if name != owner), owner)
         known = {*self.tenants, *self.texts}
         names = [name for name in spellings(owner, other) if name not in known]
         for name in (*names, *MISSING, [owner, other]):
-            yield _Step(retriever, name, text, k, f"in the words of {id_!r:.80}", hostile=True)
+            asked = f"in the words of {id_!r:.80}"
+            yield _Step(retriever, name, text, self.k, asked, hostile=True)
 
     @contextmanager
     def caught(self, step: _Step) -> Iterator[None]:
@@ -248,9 +276,9 @@ class _Audit:
             return
         for rank, hit in enumerate(answer, start=1):
             id_ = hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit
-            if not isinstance(id_, Hashable):
-                self.failures.append(f"{step.who} returned a {type(id_).__name__}, not an id")
-                return
+            if not isinstance(id_, str):
+                self.failures.append(f"{step.who} returned {type(id_).__name__}, not an id")
+                continue
             owner = self.owners.get(id_)
             if step.control:
                 self.stolen[str(step.tenant)] += owner not in {None, step.tenant}
@@ -283,14 +311,31 @@ class _Audit:
             yield f"the unfiltered retriever showed {locked[0]!r} nothing foreign to be stolen"
 
 
-def _value(doc: Mapping[str, Any], key: str, number: int) -> Any:
+def _value(doc: Mapping[str, Any], key: str, number: int) -> str:
     value = doc.get(key) if isinstance(doc, Mapping) else None
-    if value is None or value == "" or (key != "id" and type(value) is not str):
+    if value is None or value == "":
         raise InputError(f"docs[{number}]: no {key!r}; a doc has id, tenant (its owner) and text")
-    return value
+    if not isinstance(value, str):
+        raise InputError(
+            f"docs[{number}]: {key!r} is {type(value).__name__}, not text; write it as the "
+            "retriever is asked and answers"
+        )
+    return str.__str__(value)
 
 
-def _spread(own: Sequence[tuple[object, str]], most: int) -> Sequence[tuple[object, str]]:
-    """At most so many, evenly from the first to the last."""
-    step = max(1, -(-len(own) // most))
-    return own[::step]
+def _texts(argument: str, given: Sequence[str]) -> list[str]:
+    """A list of them; InputError for one text, which is a sequence of letters, and what is none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{argument}: {given!r:.80} is no list; write a list of texts")
+    texts = list(given)
+    for text in texts:
+        if type(text) is not str or not text.strip():
+            raise InputError(f"{argument}: {text!r:.80} is no text; leave it out")
+    return texts
+
+
+def _spread(own: Sequence[tuple[str, str]], most: int | None) -> Sequence[tuple[str, str]]:
+    """So many of them, evenly from the first to the last."""
+    if most is None or most >= len(own):
+        return own
+    return [own[number * len(own) // most] for number in range(most)]

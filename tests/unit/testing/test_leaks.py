@@ -122,7 +122,7 @@ def only_birch(text: str, tenant: Any, k: int) -> list[tuple[str, float]]:
         (failing, "raised ConnectionError: nobody answers; and "),
         (lambda *_: None, "returned NoneType, not a list of ids"),
         (lambda *_: "birch-0", "returned str, not a list of ids"),
-        (lambda *_: [{"id": "birch-0"}], "returned a dict, not an id"),
+        (lambda *_: [{"id": "birch-0"}], "returned dict, not an id"),
     ],
 )
 def test_what_proves_nothing_is_inconclusive(search: Any, reason: str) -> None:
@@ -171,6 +171,7 @@ async def test_any_retriever_in_an_async_test(
     [
         ([{"id": "a", "text": "x"}], r"docs\[0\]: no 'tenant'"),
         ([{"id": "a", "tenant": "t", "text": ""}], r"docs\[0\]: no 'text'"),
+        ([{"id": 1, "tenant": "t", "text": "x"}], r"docs\[0\]: 'id' is int, not text"),
         (
             [{"id": "a", "tenant": t, "text": "x"} for t in ("birch", "cedar")],
             r"docs\[1\]: the id 'a' is a document of 'birch' and of 'cedar'",
@@ -182,6 +183,58 @@ def test_a_record_that_cannot_judge_is_refused(docs: list[dict[str, str]], fault
         assert_no_leaks(clean, TENANTS, docs)
 
 
-def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="tenants: '' is no name"):
-        assert_no_leaks(clean, ["birch", ""], DOCS)
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({"tenants": ["birch", ""]}, "tenants: '' is no text"),
+        ({"tenants": "birch"}, "tenants: 'birch' is no list"),
+        ({"tenants": ["Birch", "cedar"]}, "tenants: 'Birch' owns no document .*'birch'"),
+        ({"questions": "note 1"}, "questions: 'note 1' is no list"),
+        ({"questions": ["note 1", " "]}, "questions: ' ' is no text"),
+        ({"k": 0}, "k: 0 is no whole number of 1 or more"),
+        ({"k": True}, "k: True is no whole number"),
+        ({"most": 0}, "most: 0 is no whole number of 1 or more"),
+    ],
+)
+def test_what_would_ask_nothing_is_refused(arguments: dict[str, Any], fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        assert_no_leaks(clean, **{"tenants": TENANTS, "docs": DOCS} | arguments)
+
+
+MANY = [
+    {"id": f"{tenant}-{n}", "tenant": tenant, "text": f"{tenant} note {n}"}
+    for tenant, notes in (("birch", 40), *((f"elm{n}", 1) for n in range(9)))
+    for n in range(notes)
+]
+NAMES = tuple(dict.fromkeys(doc["tenant"] for doc in MANY))
+
+
+def asked_of(**arguments: Any) -> set[tuple[str, str]]:
+    """Who asked what, of a retriever that shows each tenant all of its own."""
+    asked: set[tuple[str, str]] = set()
+
+    def search(text: str, tenant: str, _k: int) -> list[Any]:
+        asked.add((tenant, text))
+        return [doc["id"] for doc in MANY if doc["tenant"] == tenant]
+
+    assert_no_leaks(search, NAMES, MANY, hostile=False, **arguments)
+    return asked
+
+
+def test_every_text_is_asked_by_its_owner_and_every_owner_by_every_other() -> None:
+    asked = asked_of(questions=(text for text in ["anything"]))
+    assert {(doc["tenant"], doc["text"]) for doc in MANY} <= asked
+    assert {(name, "anything") for name in NAMES} <= asked
+    owners = {doc["text"]: doc["tenant"] for doc in MANY} | {"anything": ""}
+    pairs = {(asker, owners[text]) for asker, text in asked}
+    assert {(asker, owner) for asker in NAMES for owner in NAMES} <= pairs
+
+
+def test_most_bounds_the_documents_of_an_owner_that_are_asked_for() -> None:
+    asked = {text for _, text in asked_of(most=3) if text.startswith("birch")}
+    assert asked == {"birch note 0", "birch note 13", "birch note 26"}
+
+
+def test_a_foreign_id_behind_what_is_no_id_is_a_leak() -> None:
+    with pytest.raises(Leaked, match="was shown 'cedar-0' at rank 2"):
+        assert_no_leaks(lambda *_: [{"id": "x"}, "cedar-0"], TENANTS, DOCS, hostile=False)
