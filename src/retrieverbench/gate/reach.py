@@ -32,6 +32,10 @@ OF_CASES = frozenset(
 OF_DEPTH = frozenset({"depth_min", "depth_median", "depth_max"})
 OF_HITS = frozenset({"duplicates", "forbidden"})
 """Counters of hits: at most one for each place of each answer."""
+OF_FORBIDDEN = frozenset({"forbidden", "forbidden_rate", "forbidden_first"})
+"""Nothing but 0 where the set forbids no chunk and the corpus has no superseded one."""
+OF_SET = frozenset({"cases", "unanswerable", "needs_review"})
+"""Counters that the golden set decides, whatever is answered."""
 ENDLESS = frozenset({"cases", "unknown_cases"})
 """What the set or the file says; nothing of a run bounds it."""
 
@@ -49,6 +53,12 @@ def reach(
     base, _, cut = name.partition(":")[0].partition("@")
     if base == "robustness":
         return -1.0, 1.0
+    if base == "worst_tenant":  # which is at most the mean over all cases
+        return 0.0, _ceiling(name.partition(":")[2], golden)
+    if golden is not None and base in OF_SET:
+        return (float(getattr(golden, base)),) * 2
+    if golden is not None and base in OF_FORBIDDEN and _forbids_nothing(golden):
+        return 0.0, 0.0
     if base not in COUNTERS:
         return 0.0, _ceiling(name, golden)
     if base in ENDLESS:
@@ -73,6 +83,11 @@ def limit_fault(rule: Rule, low: float, high: float) -> str | None:
         vain, hopeless = limit >= high - GUARD, limit < low - GUARD
     if not vain and not hopeless:
         return None
+    if low == high:
+        return (
+            f"value: {limit:g} judges no answer: {subject} is always {low:g} here, by the golden "
+            "set and its corpus alone; remove the rule, or change what they hold"
+        )
     side = f"above {high:g}" if limit > low + GUARD else f"below {low:g}"
     remedy = "write a limit "
     remedy += f"above {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
@@ -97,6 +112,10 @@ def loss_fault(rule: Rule, then: float, low: float, high: float, *, lower: bool)
         f"tolerance {tolerance:g} cannot be exceeded: {rule.metric} is {then:.6g} in the baseline "
         f"and never worse than {worst:g}; {remedy} the rule for this target"
     )
+
+
+def _forbids_nothing(golden: GoldenRecord) -> bool:
+    return golden.forbidding == 0 and golden.superseded == 0
 
 
 def _ceiling(name: str, golden: GoldenRecord | None) -> float:

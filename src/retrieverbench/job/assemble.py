@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured
+from retrieverbench.job.hiding import without_secrets
 from retrieverbench.job.machine import Origin
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.scoring import golden_record, score_target
@@ -79,7 +80,11 @@ def run_notes(corpus: Corpus, golden: GoldenSet) -> tuple[str, ...]:
 
 def target_results(prepared: Prepared, states: Sequence[EntryState]) -> list[TargetResult]:
     """One result per entry and mode, in the suite's order."""
-    return [_target_result(prepared, state, mode) for state in states for mode in state.entry.modes]
+    return [
+        without_secrets(_target_result(prepared, state, mode), state, prepared.corpus.chunks)
+        for state in states
+        for mode in state.entry.modes
+    ]
 
 
 def bare_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:

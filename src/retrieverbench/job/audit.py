@@ -14,6 +14,7 @@ from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
 from retrieverbench.job.context import Job, make_job, other_place, settings_for
+from retrieverbench.job.hiding import without_secrets
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
 from retrieverbench.job.prepare import Prepared
@@ -249,4 +250,5 @@ def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
             found for found in each.results if found.mode == mode or (first and found.mode is None)
         )
         bare = bare_result(prepared, each.state, mode)
-        yield replace(bare, probes=probes, bounds=tuple(bounds_of(probes)))
+        full = replace(bare, probes=probes, bounds=tuple(bounds_of(probes)))
+        yield without_secrets(full, each.state, prepared.corpus.chunks)

@@ -60,6 +60,7 @@ def golden_record(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> 
         must_pass=tuple(case.id for case in cases if case.must_pass),
         ceilings=_ceilings(golden, corpus, metrics),
         superseded=stored(corpus.chunks).superseded,
+        forbidding=sum(bool(case.forbidden or case.forbidden_foreign) for case in cases),
     )
 
 

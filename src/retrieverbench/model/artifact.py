@@ -87,6 +87,7 @@ class GoldenRecord:
 
     `ceilings` are the highest means that answers could reach, by canonical metric name, of the
     metrics that cannot reach 1 on this set. `superseded` chunks have been replaced by newer ones.
+    `forbidding` cases forbid a chunk; None where the artifact does not tell.
     """
 
     name: str
@@ -104,6 +105,7 @@ class GoldenRecord:
     must_pass: tuple[str, ...] = ()
     ceilings: Mapping[str, float] = field(default_factory=dict)
     superseded: int = 0
+    forbidding: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,7 +125,14 @@ def record(ceilings: dict[str, float]) -> GoldenRecord:
         (rule("counter", counter="duplicates", value=120), "value: 120 cannot fail"),
         (rule("counter", counter="forbidden@3", value=36), "value: 36 cannot fail"),
         (rule("counter", counter="unknown_cases", value=1e18), ""),
-        (rule(metric="cases", value=100), ""),
+        (rule(metric="cases", value=100), "value: 100 judges no answer: cases is always 12 here"),
+        (rule("counter", counter="unanswerable", value=1), "value: 1 judges no answer"),
+        (rule("counter", counter="needs_review", value=0), "value: 0 judges no answer"),
+        (rule("counter", counter="forbidden@5", value=0), ""),
+        (
+            rule(metric="worst_tenant:P@5", value=0.3),
+            "value: 0.3 cannot be met: worst_tenant:P@5 is never above 0.25 here",
+        ),
         (
             rule(metric="depth_min", value=11),
             "value: 11 cannot be met: depth_min is never above 10",
@@ -141,6 +149,23 @@ def test_limits_that_no_answer_to_the_set_breaks_or_keeps(made: Rule, fault: str
     golden = record({"precision@5": 0.25, "precision@3-l2": 0.3})
     found = reach_faults([made], golden, 10, "s.toml", {("rules", 0, "value"): 9})
     assert [line.startswith(f"s.toml:9: rules.0.{fault}") for line in found] == [True] * bool(fault)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        rule("counter", counter="forbidden@5", value=0),
+        rule("counter", counter="forbidden_first", value=0),
+        rule("maximum", metric="forbidden_rate@5", value=0.1),
+    ],
+)
+def test_a_set_that_forbids_nothing_cannot_judge_what_is_forbidden(made: Rule) -> None:
+    def found(**fields: Any) -> list[str]:
+        return reach_faults([made], replace(record({}), **fields), 10, "s.toml")
+
+    (fault,) = found(forbidding=0)
+    assert "is always 0 here, by the golden set and its corpus alone" in fault
+    assert found(forbidding=1) == found(forbidding=0, superseded=1) == found() == []
 
 
 @pytest.mark.parametrize(

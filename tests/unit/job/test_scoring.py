@@ -11,7 +11,7 @@ from retrieverbench.model import Chunk, Corpus, GoldenCase, GoldenSet, TenantId
 
 ACME = TenantId("acme")
 CASES = (
-    GoldenCase("a", "one", ACME, ("1",)),
+    GoldenCase("a", "one", ACME, ("1",), forbidden=("2",)),
     GoldenCase("b", "three", ACME, None, {"1": 1, "2": 3, "3": 2, "4": 0}),
     GoldenCase("c", "none", ACME, (), unanswerable=True),
 )
@@ -35,3 +35,4 @@ def test_the_highest_precision_is_that_of_answers_with_every_relevant_chunk(
     record = golden_record(golden, corpus, metrics)
     assert record.ceilings == pytest.approx(ceilings)
     assert record.superseded == 2
+    assert record.forbidding == 1

@@ -74,6 +74,8 @@ def _raise(faults: Iterator[str]) -> None:
 def _other_set(artifact: Artifact, golden: GoldenSet, corpus: Corpus) -> Iterator[str]:
     """The first way in which the files here are not those of the run."""
     here = golden_record(golden, corpus, artifact.metrics)
+    if artifact.golden.forbidding is None:
+        here = replace(here, forbidding=None)
     for fault in compare("golden", artifact.golden, here, "by the files here"):
         yield f"{fault}; bring back the files that were asked, or run the suite again"
 

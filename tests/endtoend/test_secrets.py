@@ -1,0 +1,43 @@
+"""A credential that a backend sends back, whatever it calls it, is shown nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_support import Bench
+
+SECRET = "s3cret-that-must-not-appear"
+ECHO = f"""
+from dataclasses import replace
+
+from retrieverbench.model import Hit
+from retrieverbench_adapters.memory import Memory
+
+
+class Echo(Memory):
+    @classmethod
+    async def open(cls, settings):
+        return await super().open(replace(settings, secrets={{}}))
+
+    async def search(self, query):
+        found = await super().search(query)
+        if query.k < 2:
+            return found
+        echoed = Hit("birch/{SECRET}", -1.0, "{SECRET}", "the key is {SECRET}")
+        return replace(found, hits=[*found.hits[: query.k - 1], echoed])
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "leaks"])
+def test_an_id_a_label_or_a_text_that_is_a_credential(bench: Bench, command: str) -> None:
+    (bench.folder / "echo.py").write_text(ECHO, encoding="utf-8")
+    suite = bench.suite('adapter = "echo.py:Echo"\nsecrets = { api_key = "MY_KEY" }')
+    done = bench.run(command, suite, env={"MY_KEY": SECRET})
+    assert done.returncode == 4, done.stdout + done.stderr
+    shown = {"terminal": done.stdout + done.stderr}
+    for path in (bench.folder / "results").rglob("*"):
+        if path.is_file():
+            shown[path.suffix] = path.read_text(encoding="utf-8")
+    assert set(shown) >= {"terminal", ".md", ".json"}
+    assert [name for name, text in shown.items() if SECRET in text] == []
+    assert "birch/***" in shown[".json"]
