@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from importlib import metadata
@@ -105,6 +106,8 @@ def test_files_of_the_documentation_are_a_suite(tmp_path: Path) -> None:
     for name, body in files:
         (folder / name).write_text(body, encoding="utf-8")
     assert len(files) == 5
+    shutil.copytree(folder, tmp_path / "again")
+    (bump,) = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
 
     def typed(command: str) -> subprocess.CompletedProcess[str]:
@@ -113,6 +116,8 @@ def test_files_of_the_documentation_are_a_suite(tmp_path: Path) -> None:
             capture_output=True, text=True, timeout=150, check=False,
         )  # fmt: skip
 
+    bumped = typed(f"set -e; cd again; {bump}")
+    assert bumped.returncode == 0, bumped.stderr
     done = typed("retrieverbench run 'my files/suite.toml' --no-timing")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "memory/hybrid/filter" in done.stdout
