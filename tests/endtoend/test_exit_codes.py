@@ -385,6 +385,13 @@ class Counting(Memory):
         answer = await super().search(query)
         answer.total = self.chunks if "total" in query.want else None
         return answer
+
+
+class Misshapen(Memory):
+    \"\"\"No answer that counts as one; what each shows is another's all the same.\"\"\"
+
+    async def search(self, query):
+        return [("birch/leave/annual#1",), ("cedar/leave/annual#1",)]
 """
 
 
@@ -392,6 +399,7 @@ class Counting(Memory):
     ("name", "told"),
     [
         ("Joined", " foreign and 0 unknown chunks; first: "),
+        ("Misshapen", "failed: none of 5 questions was answered; the first error: "),
         ("Counting", "totals that count others' chunks: 1; first: 'birch' was told a total of 10"),
     ],
 )

@@ -116,11 +116,9 @@ def test_what_it_does_to_the_loop_fails_its_own_target_alone(hostile: Bench) -> 
     assert done.stderr.count("stopped the event loop; the run goes on") == 1
     opening, searching, stops, good, past = hostile.artifact()["targets"]
     assert "open raised CancelledError (hostile.py:" in opening["failure"]
-    (told,) = {case["message"] for case in searching["results"]}
-    assert told == "search was cancelled by the adapter or its client"
-    (told,) = {case["message"] for case in stops["results"]}
-    assert "RuntimeError (hostile.py:" in told
-    assert "the event loop is not the adapter's to stop" in told
+    assert searching["failure"].endswith("search was cancelled by the adapter or its client")
+    assert "RuntimeError (hostile.py:" in stops["failure"]
+    assert "the event loop is not the adapter's to stop" in stops["failure"]
     for target in (good, past):
         assert {case["status"] for case in target["results"]} == {"ok"}
         assert target["leaks"]["proof"] == "clean"

@@ -30,14 +30,21 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def ask(
-    bench: Bench, service: Service, command: str, *more: str, fault: str = "", tokens: bool = True
+    bench: Bench,
+    service: Service,
+    command: str,
+    *more: str,
+    fault: str = "",
+    tokens: bool = True,
+    port: int | None = None,
 ) -> Done:
     service.fault, service.tokens = fault, TOKENS if tokens else {}
     entry = ENTRY.partition("[[targets]]\n")[2]
     suite = bench.suite(entry, head='leaks = { inconclusive = "warn" }' if command == "run" else "")
     if fault == "silent":
         suite.write_text(suite.read_text().replace("timeout = 20.0", "timeout = 0.5"))
-    environ = {"OUR_SERVICE": service.endpoint}
+    wrong = port and f"http://127.0.0.1:{port}"
+    environ = {"OUR_SERVICE": wrong or service.endpoint}
     environ |= {f"TOKEN_OF_{name.upper()}": token for name, token in TOKENS.items()}
     done = bench.run(command, suite, *more, env=environ)
     for token in TOKENS.values():
@@ -69,6 +76,23 @@ def test_a_service_without_a_filter_is_exit_4_in_a_run(bench: Bench, service: Se
     done = ask(bench, service, "run", "--no-timing", fault="unfiltered")
     assert done.returncode == 4, done.stdout + done.stderr
     assert bench.artifact()["targets"][0]["leaks"]["foreign"] > 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "port", "told"),
+    [("broken", None, '500: {"error": "out of order"}'), ("", 9, "Connect call failed")],
+)
+def test_a_service_that_answers_nothing_is_not_measured_and_says_why(
+    bench: Bench, service: Service, fault: str, port: int | None, told: str
+) -> None:
+    """As a server that cannot be reached is told, with the remedy, and no score of 0."""
+    done = ask(bench, service, "run", "--no-timing", fault=fault, port=port)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "Not measured" in done.stdout
+    (target,) = bench.artifact()["targets"]
+    assert (target["failure_kind"], target["scores"]) == ("failed", None)
+    assert told in target["failure"]
+    assert target["remedy"] == "check that the server runs and that its address and port are right"
 
 
 def test_a_clean_service_passes_the_audit(bench: Bench, service: Service) -> None:

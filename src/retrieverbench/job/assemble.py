@@ -110,6 +110,10 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         return replace(empty, leaks=_seen_before(prepared, state, empty))
     if run is None or place is None:
         return _interrupted(prepared, state, replace(empty, backend=None))
+    if (unanswered := state.unanswered.get(mode)) is not None:
+        shown = _leaks(prepared, state, run, None)
+        failed = replace(_failed(empty, unanswered), backend=None)
+        return replace(failed, leaks=shown if shown.proof == "leak" else None)
     timed = state.timed.get(mode)
     return replace(
         empty,

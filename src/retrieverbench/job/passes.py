@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from retrieverbench.errors import RetrieverBenchError
+from retrieverbench.errors import BackendError, RetrieverBenchError
 from retrieverbench.job.context import Job
 from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.progress import counting
@@ -13,7 +14,8 @@ from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take
 from retrieverbench.leaks import check_result, foreign_texts
 from retrieverbench.load import Subject, TimedResult, measure_closed
 from retrieverbench.model import CaseResult, Hit, Mode, Run
-from retrieverbench.run import Abandoned, ask_all, build_queries, one_line, uid_of
+from retrieverbench.remote import hide_secrets
+from retrieverbench.run import Abandoned, ask_all, build_queries, one_line, text_of, uid_of
 from retrieverbench.storage import stored
 
 
@@ -24,6 +26,7 @@ async def ask_quality(job: Job, state: EntryState) -> None:
         return
     suite = job.prepared.suite
     cases = job.prepared.cases
+    first: dict[Mode, BackendError] = {}
     for mode in state.modes:
         target = state.target(mode)
         advance = job.progress.begin(f"{target.label}: quality", len(cases), "questions")
@@ -42,10 +45,25 @@ async def ask_quality(job: Job, state: EntryState) -> None:
                 keys=place.keys,
                 known=job.ledger if place.keys is None else (),
                 on_hits=_checking_texts(job, state, mode, place.keys or {}),
+                on_error=partial(first.setdefault, mode),
             )
         except Abandoned as error:
             _lose(job, state, error)
             return
+        if mode in first and not any(r.status == "ok" for r in state.runs[mode].results):
+            state.unanswered[mode] = _unanswered(first[mode], len(cases), place.hidden)
+            job.progress.note(f"{target.label}: {state.unanswered[mode].reason}")
+
+
+def _unanswered(first: BackendError, asked: int, hidden: Sequence[str]) -> BackendError:
+    """Why no question was answered, as the first error says; nothing that was asked is absent."""
+    reason, remedy = (
+        one_line(hide_secrets(text, hidden))
+        for text in (text_of(first), first.remedy or first.advice)
+    )
+    reason = reason.removesuffix(f"; {remedy}")
+    told = f"none of {asked} questions was answered; the first error: {reason}"
+    return BackendError(told, code=first.code, remedy=remedy)
 
 
 def _checking(

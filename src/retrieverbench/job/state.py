@@ -18,8 +18,9 @@ class EntryState:
     """One entry: its line in the suite, what was opened, what each of its modes gave so far.
 
     `failure` is why it could not be measured; nothing is asked of it after that.
-    `unmeasured` says the same of single modes. `is_gone` when its adapter can be asked no
-    more: what was measured before stays.
+    `unmeasured` says the same of single modes, `unanswered` of those in which every question
+    of the quality pass failed: leaks that they showed count all the same. `is_gone` when its
+    adapter can be asked no more: what was measured before stays.
     """
 
     entry: TargetEntry
@@ -27,6 +28,7 @@ class EntryState:
     loaded: LoadedAdapter | None = None
     failure: BackendError | None = None
     unmeasured: dict[Mode, BackendError] = field(default_factory=dict)
+    unanswered: dict[Mode, BackendError] = field(default_factory=dict)
     is_gone: bool = False
     opened: Opened | None = None
     place: Place | None = None

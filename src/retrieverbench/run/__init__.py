@@ -19,7 +19,7 @@ from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapt
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import load_suite
-from retrieverbench.run.text import one_line, reason_and_remedy
+from retrieverbench.run.text import one_line, reason_and_remedy, text_of
 
 __all__ = [
     "LAYOUTS",
@@ -53,6 +53,7 @@ __all__ = [
     "reason_and_remedy",
     "search_once",
     "suite_faults",
+    "text_of",
     "to_give",
     "uid_of",
 ]

@@ -67,6 +67,7 @@ async def ask_all(
     keys: Mapping[str, str] | None = None,
     known: Container[str] = (),
     on_hits: Callable[[str, Sequence[Hit]], None] = lambda _case_id, _hits: None,
+    on_error: Callable[[BackendError], object] = lambda _error: None,
 ) -> Run:
     """Ask every case once; `timeout` is in seconds and per case.
 
@@ -74,8 +75,8 @@ async def ask_all(
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
     `keys` translates the ids of an attached index to uids. `known` are texts that count as
     uids wherever they stand in an answer of a wrong shape. `on_hits` gets the case's id and a
-    copy of the hits of each answer as it comes. Raises Abandoned at the first
-    search that cannot be cancelled: the rest is not asked.
+    copy of the hits of each answer as it comes, `on_error` each failure as it was raised.
+    Raises Abandoned at the first search that cannot be cancelled: the rest is not asked.
     """
     results: list[CaseResult | None] = [None] * len(cases)
     pending = iter(range(len(cases)))
@@ -86,7 +87,7 @@ async def ask_all(
         for index in pending:
             try:
                 result, hits = await _ask(
-                    adapter, cases[index].id, queries[index], timeout, hidden, known
+                    adapter, cases[index].id, queries[index], timeout, hidden, known, on_error
                 )
             except Abandoned as error:
                 abandoned.append(error)
@@ -117,12 +118,14 @@ async def _ask(
     timeout: float,
     hidden: Collection[str],
     known: Container[str],
+    on_error: Callable[[BackendError], object],
 ) -> tuple[CaseResult, list[Hit]]:
     try:
         hits = check_response(await search_once(adapter, query, timeout), query)
     except Abandoned:
         raise
     except BackendError as error:
+        on_error(error)
         message = one_line(hide_secrets(text_of(error), hidden))
         refused = tuple(error.shown(known)) if isinstance(error, BadAnswer) else ()
         return CaseResult(case_id, "error", (), error.code.word, message, refused), []
