@@ -63,4 +63,5 @@ async def exported_world(job: Job, state: EntryState, place: Place) -> World:
             answers.append([h.uid if keys is None else uid_of(h.uid, keys) for h in hits])
         return answers
 
-    return await find_questions(job.chunks, job.prepared.cases, job.vectors, ask)
+    depth = job.prepared.suite.depth
+    return await find_questions(job.chunks, job.prepared.cases, job.vectors, ask, depth=depth)

@@ -78,6 +78,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         grades=[],
         risks=[],
         moving=set(),
+        limit=scene.world.capped,
     )
 
 

@@ -9,13 +9,16 @@ from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from retrieverbench.leaks.world import World
+from retrieverbench.leaks.world import Question, World
 from retrieverbench.model import Chunk, GoldenCase, TenantId, make_uid
 from retrieverbench.run.scan import plain_words
 from retrieverbench.storage import ChunkStore, stored
 
 MOST_TENANTS, MOST_TRIED, MOST_QUESTIONS = 6, 20, 8
-"""Tenants that ask; questions of each that are tried, and that are kept."""
+"""Tenants whose chunks are looked for; questions of each that are tried, and that are kept.
+
+Probes ask by these, at times twice and in every spelling; P01 alone asks every question.
+"""
 SHORTEST = 40
 """Letters and digits of a text by which a chunk is known wherever it stands."""
 Vectors = Mapping[str, "array[float]"]
@@ -24,12 +27,18 @@ Ask = Callable[[TenantId, str, "array[float] | None"], Awaitable[Sequence[Sequen
 
 
 async def find_questions(
-    chunks: Sequence[Chunk], cases: Sequence[GoldenCase], vectors: Vectors, ask: Ask
+    chunks: Sequence[Chunk],
+    cases: Sequence[GoldenCase],
+    vectors: Vectors,
+    ask: Ask,
+    *,
+    depth: int,
 ) -> World:
     """A world whose chunks are found by their owners in every mode, as far as `ask` shows.
 
     A tenant that finds nothing of its own keeps its first question: probes will say that their
-    control failed. `vectors` are those of the questions, by case id.
+    control failed. `vectors` are those of the questions, by case id. `depth` is the number of hits
+    that `run` asks for.
     """
     store = stored(chunks)
     found: dict[TenantId, list[Chunk]] = {}
@@ -54,6 +63,23 @@ async def find_questions(
         exported=store,
         only={tenant: own[0].text for tenant, own in found.items()},
         twins=await _shared(store, found, ask),
+        questions=[
+            Question(c.query, c.tenant, depth, vectors.get(c.id), not c.unanswerable) for c in cases
+        ],
+        capped=_capped(store, found, cases),
+    )
+
+
+def _capped(
+    store: ChunkStore, found: Mapping[TenantId, Sequence[Chunk]], cases: Sequence[GoldenCase]
+) -> str:
+    """What probes that ask by `found` leave out, with its numbers."""
+    tenants, asked = len(store.per_tenant), sum(map(len, found.values()))
+    if len(found) == tenants and asked >= len(cases):
+        return ""
+    return (
+        f"other tenants and questions than some of the golden set: at most {len(found)} of "
+        f"{tenants} tenants and {asked} of {len(cases)} questions; P01 asks all of them"
     )
 
 

@@ -76,7 +76,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         risks=tuple(scene.risks),
         seconds=seconds,
         labels=_labels(scene),
-        limit=probe.limit,
+        limit="; ".join(each for each in (probe.limit, scene.limit) if each),
     )
 
 

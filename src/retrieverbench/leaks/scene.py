@@ -88,7 +88,8 @@ class Scene:
     own. `moving` are uids whose owner is changing, so that for a while nobody's seeing them is
     wrong. `declared` are properties that the target is known to have, by name; `description` is
     what the adapter said of the place that was opened first. `keys` translates the ids of an
-    attached index to uids; None where hits carry uids.
+    attached index to uids; None where hits carry uids. `limit` is what this run of the probe
+    left out, with its numbers, "" for nothing.
     """
 
     adapter: Adapter
@@ -122,6 +123,7 @@ class Scene:
     labels: list[WrongLabel] = field(default_factory=list)
     description: Description | None = None
     fidelity: Fidelity | None = None
+    limit: str = ""
 
     def expect(
         self,
@@ -312,7 +314,12 @@ class Scene:
 
     def _may_refuse(self, error: BackendError, query: Query) -> bool:
         """A backend that turns strangers away by their rights refuses them."""
-        return isinstance(error, Refused) and query.tenant not in self.world.tenants
+        return isinstance(error, Refused) and not self.owns(query.tenant)
+
+    def owns(self, tenant: TenantId) -> bool:
+        """Whether a chunk of the place is the tenant's, which below the guard may be anything."""
+        value: object = tenant.value
+        return isinstance(value, str) and value in self.world.owners
 
     def uid(self, key: str) -> str:
         """The uid of what a hit carries."""

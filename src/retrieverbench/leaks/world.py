@@ -25,6 +25,17 @@ SHELVES, LEVELS = 3, 4
 """How many values the first two of an own chunk's metadata have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One of the golden set. `depth` is the number of hits that `run` asks for."""
+
+    text: str
+    tenant: TenantId
+    depth: int
+    vector: array[float] | None = None
+    answerable: bool = True
+
+
 @dataclass(frozen=True, repr=False)
 class World:
     """Chunks by tenant, the ledger over all of them, and each tenant's token of this run.
@@ -33,7 +44,8 @@ class World:
     `only` is a word of each tenant's own chunks that no other tenant uses, `twins` are its
     copies of chunks that all tenants have. `repr` shows no token. `exported` is the user's
     record of a place that the audit did not fill; `chunks` are then those that questions find,
-    with the question in place of the text.
+    with the question in place of the text. `questions` are all of its golden set, and `capped`
+    says how many tenants and questions `chunks` leave out, "" for none.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
@@ -43,6 +55,8 @@ class World:
     exported: Sequence[Chunk] = ()
     only: Mapping[TenantId, str] = field(default_factory=dict)
     twins: Mapping[TenantId, Sequence[Chunk]] = field(default_factory=dict)
+    questions: Sequence[Question] = ()
+    capped: str = ""
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"

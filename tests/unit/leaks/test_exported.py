@@ -39,20 +39,20 @@ async def ask(tenant: TenantId, text: str, _vector: array[float] | None) -> Sequ
 
 
 async def test_a_question_stands_for_the_relevant_chunk_that_every_mode_shows() -> None:
-    world = await find_questions(CHUNKS, CASES, VECTORS, ask)
+    world = await find_questions(CHUNKS, CASES, VECTORS, ask, depth=10)
     (kept,) = world.private(BIRCH)
     assert (kept.uid, kept.text, kept.vector) == ("birch/b", "what of birch?", VECTORS["2"])
 
 
 async def test_a_tenant_that_finds_nothing_of_its_own_keeps_its_question() -> None:
-    world = await find_questions(CHUNKS, CASES, VECTORS, ask)
+    world = await find_questions(CHUNKS, CASES, VECTORS, ask, depth=10)
     assert [chunk.text for chunk in world.private(CEDAR)] == ["and of cedar?"]
     assert [chunk.text for chunk in world.private(OAK)] == ["short"]
     assert all(chunk.vector for chunk in world.canaries.values())
 
 
 async def test_the_ledger_is_the_whole_record() -> None:
-    world = await find_questions(CHUNKS, CASES, VECTORS, ask)
+    world = await find_questions(CHUNKS, CASES, VECTORS, ask, depth=10)
     assert world.ledger == {chunk.uid: chunk.tenant for chunk in CHUNKS}
 
 
@@ -63,13 +63,13 @@ async def test_a_chunk_is_known_by_its_text_only_where_nobody_else_has_it() -> N
         return [[make_uid(tenant, "a" if tenant == BIRCH else "b")]]
 
     cases = [GoldenCase("1", "what?", BIRCH, ("a",)), GoldenCase("3", "what?", CEDAR, ("b",))]
-    world = await find_questions(CHUNKS, cases, VECTORS, first)
+    world = await find_questions(CHUNKS, cases, VECTORS, first, depth=10)
     assert set(world.tokens) == {BIRCH}
     assert world.tokens[BIRCH].startswith("ofwhichbirchalone")
 
 
 async def test_a_question_that_finds_chunks_of_two_tenants_is_known() -> None:
-    world = await find_questions(CHUNKS, CASES, VECTORS, ask)
+    world = await find_questions(CHUNKS, CASES, VECTORS, ask, depth=10)
     assert world.twins == {}, "cedar finds nothing of its own"
 
     async def everybody(
@@ -77,7 +77,7 @@ async def test_a_question_that_finds_chunks_of_two_tenants_is_known() -> None:
     ) -> Sequence[Sequence[str]]:
         return [[make_uid(tenant, "b")]]
 
-    world = await find_questions(CHUNKS, CASES, VECTORS, everybody)
+    world = await find_questions(CHUNKS, CASES, VECTORS, everybody, depth=10)
     assert {t: own[0].text for t, own in world.twins.items()} == {
         BIRCH: "nothing finds this",
         CEDAR: "nothing finds this",

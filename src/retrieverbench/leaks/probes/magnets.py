@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
+from retrieverbench.leaks.questions import ask_everything
 from retrieverbench.leaks.scene import Scene
 
 TOTAL = frozenset({"text", "tenant", "total"})
@@ -10,13 +11,18 @@ _FILTER = "every leg of the search must carry the tenant condition"
 
 
 async def canary_twin(scene: Scene) -> None:
-    """Each tenant's canary, asked for by its owner and by the next tenant."""
+    """Each tenant's canary, asked for by its owner and by the next tenant.
+
+    Of a place that is only read every question of the golden set is asked, too.
+    """
     tenants = scene.world.tenants
     for owner, asker in zip(tenants, tenants[1:] + tenants[:1], strict=True):
         for canary in scene.world.private(owner):
             own = await scene.ask(owner.value, canary.text, canary.vector)
             scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own canary")
             await scene.ask(asker.value, canary.text, canary.vector)
+    if scene.world.questions:
+        await ask_everything(scene)
 
 
 async def lexical_magnet(scene: Scene) -> None:
