@@ -121,7 +121,7 @@ async def our_load(server: Started, corpus: Corpus) -> tuple[float, float, float
     entry = TargetEntry("pgvector", name="pgvector")
     loaded = LoadedAdapter("pgvector", Pgvector, "retrieverbench", "0")
     connection = Connection(server.endpoint, server.secrets, "server")
-    async with open_adapter(entry, loaded, connection, settings) as opened:
+    async with open_adapter(entry, loaded, connection, settings, {}) as opened:
         step = opened.step("put", 10)
         sender = Sender(opened.adapter, Loading(batch=BATCH), put=step, settle=step, get=step)
         spent = await clocked(lambda: sender.send(corpus.chunks))

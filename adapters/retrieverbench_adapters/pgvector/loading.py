@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from pgvector.psycopg import register_vector_async
@@ -11,7 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL, Composed, Identifier
 
 from retrieverbench.adapter import Leg, Secret, Settings
-from retrieverbench.errors import Refused, Rejected
+from retrieverbench.errors import BackendError, Refused, Rejected, Unavailable
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench_adapters.pgvector import own_place
 from retrieverbench_adapters.pgvector.connections import (
@@ -39,6 +41,10 @@ from retrieverbench_adapters.pgvector.table import (
 _HAS_EXTENSION = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
 _HAS_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
 _READ_MEMORY = "SELECT current_setting('maintenance_work_mem')"
+_LOCK = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+_LOCK_ATTEMPTS, _LOCK_PAUSE = 20, 0.1
+"""A session whose client is gone keeps its lock until the server sees that."""
 
 
 class OwnPlace:
@@ -57,6 +63,7 @@ class OwnPlace:
         # Row security does not bind the loading role: it keeps to one tenant by condition.
         self._written = replace(own_table(settings, options), boundary="query", barrier="")
         self._made, self._made_role, self._settled = False, False, False
+        self._locked = False
         dsn = make_dsn(settings, options.connect, settings.secrets)
         self._held = HeldConnections(dsn, self._prepare, settings.timeout)
 
@@ -146,9 +153,31 @@ class OwnPlace:
                 with mapped_errors(f"close: {left} may be left"):
                     async with self._held.take() as connection, connection.transaction():
                         await self._execute_all(connection, "close", drop)
+            if self._locked:
+                await self._unlock()
         finally:
-            self._made = False
+            self._made = self._locked = False
             await self._held.close()
+
+    async def _lock(self, connection: Connection) -> None:
+        """Keep this place to this session, also from runs on other machines."""
+        for _ in range(_LOCK_ATTEMPTS):
+            [(is_ours,)] = await self._sender.execute(connection, "open", _LOCK, [self._name])
+            if is_ours:
+                self._locked = True
+                return
+            await asyncio.sleep(_LOCK_PAUSE)
+        raise Unavailable(
+            f"pgvector: open: another run is using this place: schema {self._name!r} is locked by "
+            "another session of this server",
+            remedy="wait until it has ended, or give this suite another name",
+        )
+
+    async def _unlock(self) -> None:
+        """At once: the end of a session is seen by the server only later, but frees it too."""
+        with suppress(BackendError), mapped_errors("close"):
+            async with self._held.take() as connection:
+                await self._sender.execute(connection, "close", _UNLOCK, [self._name])
 
     async def _is_there(self, connection: Connection) -> bool:
         found = await self._sender.execute(connection, "open", _HAS_TABLES, [self._name])
@@ -244,6 +273,8 @@ class OwnPlace:
             await self._sender.execute(connection, operation, statement)
 
     async def _prepare(self, connection: Connection) -> None:
+        if self._settings.resume:
+            await self._lock(connection)
         limit = self._options.connect.settle_timeout
         memory = self._options.place.maintenance_work_mem
         await set_for_session(connection, {"maintenance_work_mem": memory, **deadline(limit)})

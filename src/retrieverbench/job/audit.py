@@ -48,8 +48,7 @@ from retrieverbench.run import (
     TargetEntry,
     connect,
     is_loaded,
-    load_place,
-    open_adapter,
+    open_place,
 )
 
 _ONE_TENANT = "the corpus has one tenant: there is nobody to leak to"
@@ -222,8 +221,8 @@ async def _opened(
         },
     )
     with input_errors(job, state):
-        async with open_adapter(state.entry, state.loaded, connection, settings) as opened:
-            yield await load_place(opened, chunks)
+        async with open_place(state.entry, state.loaded, connection, settings, chunks) as place:
+            yield place
 
 
 def _declared(suite: Suite, entry: TargetEntry, told: Description) -> Mapping[str, Declared]:

@@ -90,8 +90,11 @@ async def open_target(
                 job.progress.note(f"{state.entry.name}: starting its engine")
             connection = await connect(state.entry, job.environ, engines)
             settings = settings_for(job, state, connection)
-            opened = open_adapter(state.entry, state.loaded, connection, settings)
+            counts = job.prepared.chunks_per_tenant
+            opened = open_adapter(state.entry, state.loaded, connection, settings, counts)
             state.opened = await places.enter_async_context(_closing_quietly(opened, state))
+        if state.opened.note:
+            job.progress.note(f"{state.entry.name}: {state.opened.note}")
     except BackendError as error:
         _fail(job, state, error, connection)
 
@@ -128,7 +131,7 @@ async def load_target(job: Job, state: EntryState) -> None:
         _fail(job, state, error, state.opened.connection)
         return
     finally:
-        if state.place is None and state.opened.settings.resume:
+        if state.opened.settings.resume and not state.opened.is_settled:
             job.progress.note(f"{state.entry.name}: what was loaded stays; run it again to go on")
     if state.place.note:
         state.notes.append(state.place.note)

@@ -36,7 +36,8 @@ class Sender:
 
     `put`, `settle` and `get` guard its calls. `seconds` is how long at least one `put` was in
     flight: what our own reading takes between two batches is not the backend's. `waits` counts
-    how often a backend that was gone was waited for, `found` the chunks that were there already.
+    how often a backend that was gone was waited for, `found` the chunks that were there already,
+    `compared` those of them whose text was read.
     """
 
     adapter: Adapter
@@ -47,6 +48,7 @@ class Sender:
     on_put: Callable[[int], None] = lambda _done: None
     waits: int = field(default=0, init=False)
     found: int = field(default=0, init=False)
+    compared: int = field(default=0, init=False)
     _in_flight: int = field(default=0, init=False)
     _since: int = field(default=0, init=False)
     _busy: int = field(default=0, init=False)
@@ -56,24 +58,33 @@ class Sender:
         """Seconds in which the backend had something to take in."""
         return self._busy / 1e9
 
-    async def send(self, chunks: Sequence[Chunk], held: Mapping[str, int] | None = None) -> None:
+    async def send(
+        self,
+        chunks: Sequence[Chunk],
+        held: Mapping[str, int] | None = None,
+        *,
+        compare: bool = False,
+    ) -> None:
         """Put every chunk, in the order of the corpus, that is not among those `held`.
 
-        `held` is the backend's count per tenant: of tenants with none or all of their chunks
-        that is enough, of others each chunk is asked for. Raises what `put` raises, once the
-        plan's patience is at its end.
+        `held` is the backend's count per tenant. Each chunk of a tenant that has some of them
+        is asked for, and replaced if its text differs; of one that has all only to `compare`.
+        Vectors are not compared. Raises what `put` raises, once the plan's patience is at its
+        end.
         """
         if not isinstance(self.adapter, Writable):
             raise AdapterError(f"adapter {self.put.adapter!r} claims 'put' and lacks put or settle")
         adapter, failed, done = self.adapter, list[BackendError](), 0
-        expected = count_per_tenant(chunks) if held else {}
+        whole = count_per_tenant(chunks) if held else {}
         batches = _batches(chunks, self.plan.batch)
 
         async def worker() -> None:
             nonlocal done
             for batch in batches:
                 try:
-                    lacking = await self._lacking(batch, held, expected) if held else batch
+                    lacking = batch
+                    if held:
+                        lacking = await self._lacking(batch, held, whole, compare=compare)
                     if lacking:
                         await self._sent(adapter, lacking)
                 except BackendError as error:
@@ -116,13 +127,14 @@ class Sender:
         self.waits += can_wait
         return can_wait
 
-    async def check_sample(self, chunks: Sequence[Chunk]) -> None:
-        """Read chunks back, evenly over the corpus; AdapterError where one is not as it was sent.
+    async def check_sample(self, chunks: Sequence[Chunk], remedy: str = "") -> int:
+        """Read texts back, evenly over the corpus; how many.
 
-        Nothing is read from an adapter that cannot read by id.
+        Nothing is read from an adapter that cannot read by id. Raises AdapterError, with the
+        `remedy`, where one is not as it was sent.
         """
         if not isinstance(self.adapter, ReadsById):
-            return
+            return 0
         step = max(1, len(chunks) // SAMPLE)
         sample = chunks[::step][:SAMPLE]
         for tenant, own in _by_tenant(sample).items():
@@ -130,9 +142,9 @@ class Sender:
             wrong = next((chunk.uid for chunk in own if chunk.uid not in stored), None)
             if wrong is not None:
                 raise AdapterError(
-                    f"after loading, chunk {wrong!r} is not as it was sent; "
-                    "remove the place that the load went on in, and load it anew"
+                    f"after loading, chunk {wrong!r} is not as it was sent", remedy=remedy
                 )
+        return len(sample)
 
     async def _sent(self, adapter: Writable, batch: Sequence[Chunk]) -> None:
         if not self._in_flight:
@@ -146,16 +158,24 @@ class Sender:
                 self._busy += perf_counter_ns() - self._since
 
     async def _lacking(
-        self, batch: Sequence[Chunk], held: Mapping[str, int], expected: Mapping[str, int]
+        self,
+        batch: Sequence[Chunk],
+        held: Mapping[str, int],
+        whole: Mapping[str, int],
+        *,
+        compare: bool,
     ) -> list[Chunk]:
         """The chunks of a batch that the backend does not hold."""
         there: set[str] = set()
         for tenant, own in _by_tenant(batch).items():
             count = held.get(tenant.value, 0)
-            if count == expected[tenant.value]:
+            is_whole = count == whole[tenant.value]
+            if count and isinstance(self.adapter, ReadsById) and (compare or not is_whole):
+                stored = await self._stored(self.adapter, tenant, own)
+                self.compared += len(stored)
+                there |= stored
+            elif is_whole:
                 there.update(chunk.uid for chunk in own)
-            elif count and isinstance(self.adapter, ReadsById):
-                there |= await self._stored(self.adapter, tenant, own)
         self.found += len(there)
         return [chunk for chunk in batch if chunk.uid not in there]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,13 +16,15 @@ from retrieverbench.adapter import (
     Description,
     Explains,
     Settings,
+    Writable,
 )
-from retrieverbench.errors import AdapterError, BackendError, Code
+from retrieverbench.errors import AdapterError, BackendError, Code, Rejected
 from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.description import checked_description, checked_plan
+from retrieverbench.run.exclusive import only_run_at
 from retrieverbench.run.guard import Step
 from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
 from retrieverbench.run.registry import LoadedAdapter
@@ -34,6 +36,7 @@ STEP_TIMEOUTS = 10
 """A step (open, describe, one batch) is given up after so many times the search timeout."""
 SETTLE_TIMEOUTS = 120
 """The same for `settle`, which may have to build an index."""
+_ANEW = "run it again: the place is removed now, and the next run loads it anew"
 _WEAKNESS: Mapping[Fidelity, int] = {"server": 0, "engine": 1, "stand-in": 2}
 
 
@@ -106,15 +109,21 @@ def place_name(run_id: str, entry: TargetEntry) -> str:
     return f"{OWN_PREFIX}{run_id}_{words}_{entry.layout}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opened:
-    """An adapter that is connected and has an empty place, or is bound to the user's own."""
+    """An adapter that is connected and has an empty place, or is bound to the user's own.
+
+    `note` is what its reader should know of the opening, "" if nothing. Once the place
+    `is_settled` its adapter removes it, also where it could have been resumed before.
+    """
 
     entry: TargetEntry
     loaded: LoadedAdapter
     adapter: Adapter
     connection: Connection
     settings: Settings
+    note: str = ""
+    is_settled: bool = False
 
     def step(self, word: str, times: int) -> Step:
         """A guarded call that may take so many times the search timeout."""
@@ -124,27 +133,69 @@ class Opened:
 
 @asynccontextmanager
 async def open_adapter(
-    entry: TargetEntry, loaded: LoadedAdapter, connection: Connection, settings: Settings
+    entry: TargetEntry,
+    loaded: LoadedAdapter,
+    connection: Connection,
+    settings: Settings,
+    expected: Mapping[str, int],
 ) -> AsyncIterator[Opened]:
     """Open an adapter; close it on the way out.
 
-    Raises BackendError when the backend fails or does not end a step, and InputError for
-    options that the adapter refuses. Whatever else an adapter raises becomes an
-    AdapterError. A failure to close is raised, or told beside what went wrong before.
+    A place that is resumed is locked before, and `expected` are the chunks per tenant that it
+    will hold: one with a canary more is removed and made anew. Raises BackendError when the
+    backend fails or does not end a step, and InputError for options that the adapter refuses.
+    Whatever else an adapter raises becomes an AdapterError. A failure to close is raised, or
+    told beside what went wrong before.
     """
+    with only_run_at(settings.place) if settings.resume else nullcontext():
+        opened = Opened(entry, loaded, await _open(loaded, settings), connection, settings)
+        try:
+            if settings.resume:
+                await _without_canaries(opened, expected)
+            yield opened
+        except BaseException as error:
+            try:
+                await _close(opened)
+            except BackendError as second:
+                if isinstance(error, BackendError):
+                    error.args = (f"{error.reason}; and afterwards: {second.reason}",)
+            raise
+        await _close(opened)
+
+
+async def _open(loaded: LoadedAdapter, settings: Settings) -> Adapter:
     hidden = hidden_values(settings.secrets)
     step = Step(loaded.name, "open", STEP_TIMEOUTS * settings.timeout, hidden)
-    adapter = await step.call(lambda: loaded.cls.open(settings))
-    try:
-        yield Opened(entry, loaded, adapter, connection, settings)
-    except BaseException as error:
-        try:
-            await _close(adapter, loaded.name, hidden)
-        except BackendError as second:
-            if isinstance(error, BackendError):
-                error.args = (f"{error.reason}; and afterwards: {second.reason}",)
-        raise
-    await _close(adapter, loaded.name, hidden)
+    return await step.call(lambda: loaded.cls.open(settings))
+
+
+async def _without_canaries(opened: Opened, expected: Mapping[str, int]) -> None:
+    """Make a place anew whose last run ended, without closing it, during its leak check.
+
+    That run had put one canary per tenant, whose ids nobody knows any more. A place with still
+    other chunks may be of use to somebody: raises Rejected, and it is left as it is.
+    """
+    held = (await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))).chunks
+    surplus = {tenant: held[tenant] - expected.get(tenant, 0) for tenant in sorted(held)}
+    surplus = {tenant: count for tenant, count in surplus.items() if count > 0}
+    if not surplus:
+        return
+    place, adapter = opened.settings.place, opened.adapter
+    if not surplus.keys() <= expected.keys() or max(surplus.values()) > 1:
+        found = ", ".join(f"{count} of {tenant!r}" for tenant, count in list(surplus.items())[:5])
+        raise Rejected(
+            f"place {place!r} holds chunks that are not of this corpus ({found}"
+            f"{' and more' if len(surplus) > 5 else ''}) and was left as it is",
+            remedy="remove it if nobody needs it, or give this suite another name",
+        )
+    if isinstance(adapter, Writable):  # what was settled is removed by `close`
+        await opened.step("settle", SETTLE_TIMEOUTS).call(adapter.settle)
+    await _close(opened)
+    opened.adapter = await _open(opened.loaded, opened.settings)
+    opened.note = (
+        f"nothing was resumed: place {place!r} held canaries of a run that ended during its leak "
+        "check, and was removed and made anew"
+    )
 
 
 async def load_place(
@@ -171,7 +222,7 @@ async def load_place(
         keys=keys_of(opened.entry, chunks),
         load_seconds=loaded.seconds,
         settle_seconds=loaded.settle_seconds,
-        note=loaded.note,
+        note="; ".join(note for note in (opened.note, loaded.note) if note),
     )
 
 
@@ -198,8 +249,10 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
         on_put=on_put,
     )
     held = (await _describe(opened.adapter, describe)).chunks if resumes else {}
-    await sender.send(chunks, held)
+    await sender.send(chunks, held, compare=True)
+    found, compared = sender.found, sender.compared
     settle_seconds = await sender.settled()
+    opened.is_settled = True
     again = partial(_describe, opened.adapter, describe)
     description, expected = await sender.patiently(again), count_per_tenant(chunks)
     in_parts = bool(sender.waits or any(held.values()))
@@ -213,13 +266,16 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
         count_differences(description, expected), hidden_values(opened.settings.secrets)
     )
     if differing:
-        raise AdapterError(f"after loading, counts differ: {differing}")
+        raise AdapterError(
+            f"after loading, counts differ: {differing}", remedy=_ANEW if any(held.values()) else ""
+        )
     if not in_parts:
         return _Loaded(description, sender.seconds, settle_seconds)
-    await sender.check_sample(chunks)
+    sampled = await sender.check_sample(chunks, remedy=_ANEW if resumes else "")
     note = (
-        f"loaded in parts, so without a time: {sender.found} of {len(chunks)} chunks were there "
-        f"already, {sender.waits} attempts failed"
+        f"loaded in parts, so without a time: {found} of {len(chunks)} chunks were there already, "
+        f"{sender.waits} attempts failed; compared were the texts of {compared} chunks that were "
+        f"there and of {sampled} after loading, and no vector"
     )
     return _Loaded(description, note=note)
 
@@ -275,14 +331,16 @@ async def open_place(
     on_put: Callable[[int], None] = lambda _done: None,
 ) -> AsyncIterator[Place]:
     """`open_adapter` and `load_place` in one."""
-    async with open_adapter(entry, loaded, connection, settings) as opened:
+    expected = count_per_tenant(chunks)
+    async with open_adapter(entry, loaded, connection, settings, expected) as opened:
         yield await load_place(opened, chunks, on_put)
 
 
-async def _close(adapter: Adapter, name: str, hidden: tuple[str, ...]) -> None:
+async def _close(opened: Opened) -> None:
     """Shielded: what a run made is removed even when the run is cancelled."""
+    hidden = hidden_values(opened.settings.secrets)
     with anyio.CancelScope(shield=True):
-        await Step(name, "close", CLOSE_SECONDS, hidden).call(adapter.close)
+        await Step(opened.loaded.name, "close", CLOSE_SECONDS, hidden).call(opened.adapter.close)
 
 
 async def _describe(adapter: Adapter, step: Step) -> Description:

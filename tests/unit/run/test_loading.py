@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar, Self
 
 import anyio
@@ -12,10 +13,11 @@ import anyio.lowlevel
 import pytest
 
 from retrieverbench.adapter import Description, Settings
-from retrieverbench.errors import AdapterError, Refused, Throttled, TimedOut, Unavailable
+from retrieverbench.errors import AdapterError, Refused, Rejected, Throttled, TimedOut, Unavailable
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.run import Connection, LoadedAdapter, Place, TargetEntry, open_place
 from retrieverbench.run import loading as loading_module
+from retrieverbench.run.exclusive import only_run_at
 from retrieverbench.run.suite import Loading
 from retrieverbench.storage import stored
 
@@ -34,6 +36,8 @@ class Store:
         self.puts: list[list[str]] = []
         self.gets: list[list[str]] = []
         self.forgets = False
+        self.opened = 0
+        self.is_removed = False
         self.at_once = self.most_at_once = 0
 
 
@@ -43,9 +47,13 @@ class Kept:
     capabilities: ClassVar[frozenset[str]] = frozenset({"lexical", "filter", "put"})
     store: ClassVar[Store]
 
+    def __init__(self, *, resume: bool) -> None:
+        self.resume, self.settled = resume, False
+
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        return cls()
+        cls.store.opened += 1
+        return cls(resume=settings.resume)
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         store = self.store
@@ -60,7 +68,8 @@ class Kept:
             raise store.down.pop()
         store.chunks |= {chunk.uid: chunk for chunk in chunks}
 
-    async def settle(self) -> None: ...
+    async def settle(self) -> None:
+        self.settled = True
 
     async def search(self, query: Query) -> Response:
         return Response([])
@@ -69,7 +78,10 @@ class Kept:
         counts = Counter(chunk.tenant.value for chunk in self.store.chunks.values())
         return Description("fake", "1", "fake", "1", {}, counts)
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        if self.resume and self.settled and self.store.is_removed:
+            self.store.is_removed = False
+            self.store.chunks.clear()
 
 
 class Reading(Kept):
@@ -99,7 +111,8 @@ async def load(
 
 
 @pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_waits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(loading_module, "FIRST_WAIT", 0.001)
 
 
@@ -169,7 +182,8 @@ async def test_a_resumed_load_asks_what_is_there_and_sends_the_rest() -> None:
     assert f"{len(there)} of 30 chunks were there already" in place.note
     assert place.load_seconds is None
     asked = {uid.partition("/")[0] for uid in all_of(store.gets[:-3])}
-    assert asked == {"globex"}, "counts tell of the others"
+    assert asked == {"acme", "globex"}, "of the third it holds nothing"
+    assert f"texts of {len(there)} chunks that were there and of 20 after loading" in place.note
 
 
 async def test_a_text_that_is_stored_below_its_title_is_the_same_text() -> None:
@@ -180,18 +194,59 @@ async def test_a_text_that_is_stored_below_its_title_is_the_same_text() -> None:
     assert "20 of 30 chunks were there already" in place.note
 
 
-async def test_a_chunk_with_another_text_is_replaced() -> None:
+@pytest.mark.parametrize("spoiled", [CHUNKS[:1], CHUNKS])
+async def test_chunks_with_another_text_are_replaced(spoiled: list[Chunk]) -> None:
     store = Store()
-    store.chunks = {"acme/d0": replace(CHUNKS[0], text="old")}
-    await load(store, Loading(resume=True))
-    assert store.chunks["acme/d0"] == CHUNKS[0]
+    store.chunks = {chunk.uid: replace(chunk, text="old") for chunk in spoiled}
+    place = await load(store, Loading(resume=True))
+    assert store.chunks == {chunk.uid: chunk for chunk in CHUNKS}
+    assert "0 of 30 chunks were there already" in place.note
 
 
-async def test_a_whole_load_of_other_contents_is_found_by_its_sample() -> None:
+async def test_what_cannot_be_read_is_counted_and_said_to_be_compared_nowhere() -> None:
     store = Store()
-    store.chunks = {chunk.uid: replace(chunk, text="old") for chunk in CHUNKS}
-    with pytest.raises(AdapterError, match="'acme/d0' is not as it was sent"):
+    store.chunks = {chunk.uid: chunk for chunk in CHUNKS}
+    place = await load(store, Loading(resume=True), reads=False)
+    assert "30 of 30 chunks were there already" in place.note
+    assert "texts of 0 chunks that were there and of 0 after loading" in place.note
+
+
+async def test_a_place_with_canaries_of_a_killed_run_is_made_anew() -> None:
+    store = Store()
+    canaries = [Chunk("canary", tenant, "word") for tenant in TENANTS[:2]]
+    store.chunks = {chunk.uid: chunk for chunk in [*CHUNKS, *canaries]}
+    store.is_removed = True
+    place = await load(store, Loading(resume=True))
+    assert place.note.startswith("nothing was resumed: place 'rb_x' held canaries")
+    assert place.load_seconds is not None
+    assert len(all_of(store.puts)) == len(CHUNKS)
+    assert store.opened == 2
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        [Chunk("x", TenantId("umbrella"), "theirs")],
+        [Chunk(f"x{n}", TENANTS[0], "theirs") for n in range(2)],
+    ],
+)
+async def test_a_place_with_chunks_of_somebody_elses_is_left_alone(theirs: list[Chunk]) -> None:
+    store = Store()
+    store.chunks = {chunk.uid: chunk for chunk in [*CHUNKS, *theirs]}
+    before = dict(store.chunks)
+    with pytest.raises(Rejected, match="'rb_x' holds chunks that are not of this corpus"):
         await load(store, Loading(resume=True))
+    assert store.chunks == before
+    assert store.puts == []
+
+
+async def test_two_runs_cannot_resume_one_place_at_once() -> None:
+    store = Store()
+    with only_run_at("rb_x"):
+        with pytest.raises(Unavailable, match="another run is using this place: 'rb_x'"):
+            await load(store, Loading(resume=True))
+        assert store.opened == 0
+    await load(store, Loading(resume=True))
 
 
 async def test_resuming_what_never_began_is_an_ordinary_load() -> None:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import pytest
@@ -46,6 +47,12 @@ CHUNKS = stored(corpus())
 def server() -> Iterator[Restartable]:
     with restartable() as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As on another machine: no lock of this user's other runs is seen."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 def loading(
@@ -121,6 +128,35 @@ async def test_a_load_that_its_user_broke_off_stays_too(server: Restartable) -> 
     assert schemas(server) == [("rb_resumed",)]
     async with loading(server, RESUMING) as place:
         assert "300 of 1200 chunks were there already" in place.note
+    assert schemas(server) == []
+
+
+async def test_a_run_of_another_machine_cannot_use_the_place_meanwhile(
+    server: Restartable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async with loading(server, RESUMING):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+        with pytest.raises(Unavailable, match="another run is using this place: schema"):
+            async with loading(server, RESUMING):
+                pytest.fail("was taken")
+        assert schemas(server) == [("rb_resumed",)]
+    assert schemas(server) == []
+
+
+async def test_canaries_of_a_killed_run_are_removed_with_their_place(server: Restartable) -> None:
+    canary = Chunk("canary", TenantId("acme"), "word", vector=_vector(random.Random(4)))
+
+    async def die_in_the_leak_check() -> None:
+        async with loading(server, RESUMING) as place:
+            await place.add([canary])
+            server.kill()
+
+    with pytest.raises(Unavailable):
+        await die_in_the_leak_check()
+    server.start()
+    async with loading(server, RESUMING) as place:
+        assert "nothing was resumed" in place.note
+        assert place.description.chunks == COUNTS
     assert schemas(server) == []
 
 
