@@ -65,7 +65,7 @@ class HttpApi:
             cookie_jar=aiohttp.DummyCookieJar(),  # a cookie of one tenant would reach the next
         )
         # Its one silent retry, of a GET over a connection that was closed, has no public switch.
-        self._session._retry_connection = False  # noqa: SLF001
+        self._session._retry_connection = False  # noqa: SLF001 - aiohttp has no public name
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:

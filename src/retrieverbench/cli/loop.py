@@ -128,7 +128,7 @@ def _not_to_be_stopped(
         stop()
 
     with suppress(AttributeError):  # a loop that is written in C
-        loop.stop = refuse  # type: ignore[method-assign]
+        loop.stop = refuse  # type: ignore[method-assign]  # for others alone
     try:
         yield
     finally:

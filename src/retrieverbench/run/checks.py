@@ -208,7 +208,7 @@ def _items(rows: object) -> Iterator[object]:
     yield from shown
     kind = list if isinstance(rows, list) else tuple
     if type(rows) is not kind:
-        held = kind.__iter__(rows)  # type: ignore[arg-type]
+        held = kind.__iter__(rows)  # type: ignore[arg-type]  # of its own kind
         yield from (row for row in held if not any(row is other for other in shown))
 
 

@@ -174,7 +174,7 @@ class ChunkStore(Sequence[Chunk]):
         for name, expression in (("by_text", "text"), ("by_searchable", _SEARCHABLE)):
             self._need_index(name, f"text_key({expression})")
             rows = self._connection.execute(
-                f"SELECT tenant FROM chunks WHERE text_key({expression}) = ? "  # noqa: S608
+                f"SELECT tenant FROM chunks WHERE text_key({expression}) = ? "  # noqa: S608 - ours
                 f"AND {expression} = ?",
                 (_text_key(text), text),
             )
@@ -206,17 +206,17 @@ class ChunkStore(Sequence[Chunk]):
     def equal_texts(self) -> tuple[int, list[str]]:
         """The number of groups of one tenant's chunks with one text; the ids of the first."""
         groups, first = self._one(
-            "SELECT count(*), min(first) FROM (SELECT min(ordinal) AS first FROM chunks "  # noqa: S608
+            "SELECT count(*), min(first) FROM (SELECT min(ordinal) AS first FROM chunks "  # noqa: S608 - ours
             f"GROUP BY tenant, {_SEARCHABLE} HAVING count(*) > 1)"
         )
         if not groups:
             return 0, []
         tenant, text = self._one(
-            f"SELECT tenant, {_SEARCHABLE} FROM chunks WHERE ordinal = ?",  # noqa: S608
+            f"SELECT tenant, {_SEARCHABLE} FROM chunks WHERE ordinal = ?",  # noqa: S608 - ours
             first,
         )
         rows = self._connection.execute(
-            f"SELECT id FROM chunks WHERE tenant = ? AND {_SEARCHABLE} = ? ORDER BY ordinal",  # noqa: S608
+            f"SELECT id FROM chunks WHERE tenant = ? AND {_SEARCHABLE} = ? ORDER BY ordinal",  # noqa: S608 - ours
             (tenant, text),
         )
         return groups, [chunk_id for (chunk_id,) in rows]
@@ -243,7 +243,7 @@ class ChunkStore(Sequence[Chunk]):
         execute("BEGIN")
         rows = (self._row(n, chunk, line) for n, (chunk, line) in enumerate(chunks))
         marks = ", ".join("?" * 10)
-        self._connection.executemany(f"INSERT INTO chunks VALUES ({marks})", rows)  # noqa: S608
+        self._connection.executemany(f"INSERT INTO chunks VALUES ({marks})", rows)  # noqa: S608 - ours
         execute("COMMIT")
         execute("CREATE INDEX by_id ON chunks (id, tenant)")
 

@@ -94,7 +94,7 @@ def _spawn(command: list[str], order: dict[str, Any]) -> subprocess.Popen[bytes]
             env=order["env"],
             start_new_session=True,
             # This process has one thread, so code between fork and exec is safe.
-            preexec_fn=lambda: die_with(supervisor),  # noqa: PLW1509
+            preexec_fn=lambda: die_with(supervisor),  # noqa: PLW1509 - one system call, no lock
             **(identity if user is not None else {}),
         )
     Path(order["pid_file"]).write_text(f"{engine.pid} {_started(engine.pid)}", "ascii")

@@ -34,9 +34,9 @@ def holds(condition: str, parameters: Mapping[str, object], owner: object) -> bo
         value = None if owner is MISSING else _column(owner)
         places = ", ".join("?" * len(columns))
         # Marks only; and the condition is what is to be evaluated, in a database of our own.
-        database.execute(f"INSERT INTO t VALUES ({places})", [value] * len(columns))  # noqa: S608
+        database.execute(f"INSERT INTO t VALUES ({places})", [value] * len(columns))  # noqa: S608 - ours
         named = {name: bound[name] for name in set(re.findall(r":(\w+)", text)) & bound.keys()}
-        rows = database.execute(f"SELECT 1 FROM t WHERE {text}", named)  # noqa: S608
+        rows = database.execute(f"SELECT 1 FROM t WHERE {text}", named)  # noqa: S608 - ours
         return rows.fetchone() is not None
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise NotUnderstood(f"the condition {condition!r}: {error}") from None
