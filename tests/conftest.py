@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from summary_support import write_azure_score, write_matrix, write_told
 
 # How fast examples are made says something about the machine, not about the code.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Explaining a failure follows every line that runs, which can take minutes.
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=set(Phase) - {Phase.explain},
+)
 settings.load_profile("untimed")
 
 

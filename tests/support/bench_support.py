@@ -124,7 +124,9 @@ class Bench:
         return path
 
     def artifact(self) -> dict[str, Any]:
-        """The newest artifact of this folder."""
-        (path,) = sorted(self.folder.glob("results/*s/*/*.json"))[-1:]
+        """The newest artifact of this folder; the names of two of one second do not tell."""
+        path = max(
+            self.folder.glob("results/*s/*/*.json"), key=lambda path: path.stat().st_mtime_ns
+        )
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found

@@ -40,11 +40,16 @@ def services() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def backends() -> set[str]:
-    """Our adapters that need a client, and so have a server: those with an extra of their name."""
+    """Our adapters of a server that we load: they need a client, so have an extra, and `put`."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     points = metadata.distribution("retrieverbench").entry_points
-    adapters = {point.name for point in points if point.group == "retrieverbench.adapters"}
-    return adapters & set(project["optional-dependencies"])
+    return {
+        point.name
+        for point in points
+        if point.group == "retrieverbench.adapters"
+        and point.name in project["optional-dependencies"]
+        and "put" in point.load().capabilities
+    }
 
 
 each_service = pytest.mark.parametrize(

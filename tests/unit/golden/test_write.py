@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieverbench.golden import load_set, write_corpus, write_golden
+from retrieverbench.golden.text import is_blank
 from retrieverbench.model import Chunk, GoldenCase, TenantId, make_uid
 
 ACME, GLOBEX = TenantId("acme"), TenantId("glo.bex")
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
+    lambda text: not is_blank(text)
+)
 ids = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12)
 values = st.one_of(
     texts, st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
