@@ -6,8 +6,9 @@ WORKERS ?= -n auto --dist loadfile
 PIP = -q --disable-pip-version-check --no-input
 SOURCES := pyproject.toml README.md LICENSE \
            $(shell find src adapters -name __pycache__ -prune -o -print)
-COMPILE = uv pip compile pyproject.toml --all-extras --generate-hashes --no-header \
+COMPILE = uv pip compile --generate-hashes --no-header \
           --no-emit-index-url --no-emit-find-links --python-version 3.11 --only-binary :all: -q
+PROJECT = pyproject.toml --all-extras
 
 .PHONY: demo test fuzz check fix lowest lock
 demo: .venv-run/installed        ## the main job on every engine that can be started here
@@ -33,11 +34,15 @@ lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allo
 	.venv-lowest/bin/python -m pytest -q $(WORKERS) tests/contract/test_contract.py \
 	    tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
 
-# Made anew when its lock file changes or the last attempt was interrupted; kept otherwise.
+# Made anew when its lock file changes or the last attempt was interrupted; kept otherwise. uv needs
+# a tenth of pip's time, but knows nothing of pip's own configuration: where it fails, pip installs.
 .PRECIOUS: .venv-%/packages
-.venv-%/packages: requirements/%.txt
+.venv-%/packages: requirements/%.txt requirements/installer.txt
 	$(PYTHON) -m venv --clear .venv-$*
-	.venv-$*/bin/python -m pip install $(PIP) --require-hashes -r $<
+	.venv-$*/bin/python -m pip install $(PIP) --require-hashes -r requirements/installer.txt
+	UV_HTTP_TIMEOUT=180 .venv-$*/bin/uv pip install -q --python .venv-$*/bin/python \
+	    --require-hashes --no-deps -r $< \
+	    || .venv-$*/bin/python -m pip install $(PIP) --require-hashes -r $<
 	touch $@
 
 .venv-%/installed: .venv-%/packages $(SOURCES)
@@ -45,6 +50,7 @@ lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allo
 	touch $@
 
 lock:                            ## needs uv; writes no registry address
-	$(COMPILE) --group build -o requirements/run.txt
-	$(COMPILE) --group dev -o requirements/test.txt
-	$(COMPILE) --group build --group test --resolution lowest-direct -o requirements/lowest.txt
+	$(COMPILE) --group installer -o requirements/installer.txt
+	$(COMPILE) $(PROJECT) --group build -o requirements/run.txt
+	$(COMPILE) $(PROJECT) --group dev -o requirements/test.txt
+	$(COMPILE) $(PROJECT) --group build --group test --resolution lowest-direct -o requirements/lowest.txt
