@@ -25,10 +25,15 @@ def check(set_file: Path, corpus: Path) -> None:
 
     A new version is checked before it is bumped: its manifest may be missing.
     """
+    from retrieverbench.cli.progress import shown_progress
     from retrieverbench.golden import coverage_warnings, load_set
+    from retrieverbench.job import reading
     from retrieverbench.storage import stored
 
-    chunks, cases = load_set(set_file, corpus, manifest_optional=True)
+    with shown_progress() as progress:
+        chunks, cases = load_set(
+            set_file, corpus, manifest_optional=True, on_read=reading(progress)
+        )
     for warning in (*chunks.warnings, *cases.warnings, *coverage_warnings(cases, chunks)):
         click.echo(f"warning: {warning}", err=True)
     tenants = len(stored(chunks.chunks).per_tenant)
@@ -60,7 +65,9 @@ def bump(
     """
     from datetime import UTC, datetime
 
+    from retrieverbench.cli.progress import shown_progress
     from retrieverbench.golden import make_manifest, write_manifest
+    from retrieverbench.job import reading
 
     path = set_file.with_suffix(".manifest.json")
     if os.path.lexists(path) and not path.exists():
@@ -72,14 +79,16 @@ def bump(
             f"{path}: is already there, and versions are never rewritten; save the changed set "
             "as the next version and bump that"
         )
-    manifest = make_manifest(
-        set_file,
-        corpus,
-        date=datetime.now(UTC).strftime("%Y-%m-%d"),
-        reason=reason,
-        rebuilt_by=rebuilt_by or "unnamed",
-        versions=_versions(versions),
-    )
+    with shown_progress() as progress:
+        manifest = make_manifest(
+            set_file,
+            corpus,
+            date=datetime.now(UTC).strftime("%Y-%m-%d"),
+            reason=reason,
+            rebuilt_by=rebuilt_by or "unnamed",
+            versions=_versions(versions),
+            on_read=reading(progress),
+        )
     click.echo(f"wrote {write_manifest(set_file, manifest)}")
 
 

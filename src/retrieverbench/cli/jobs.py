@@ -163,6 +163,7 @@ def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = 
 
 
 def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
+    from retrieverbench.cli.progress import shown_progress
     from retrieverbench.job import prepare
     from retrieverbench.run import load_suite
 
@@ -172,7 +173,13 @@ def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
     formats = Formats(chosen.junit, sarif, wanted(chosen.annotations))
     check_files(formats)
     services = _services(suite, chosen.compose_file) if chosen.compose else None
-    prepared = prepare(suite, only=frozenset(chosen.only), required=frozenset(chosen.require))
+    with shown_progress(plain=chosen.plain) as progress:
+        prepared = prepare(
+            suite,
+            only=frozenset(chosen.only),
+            required=frozenset(chosen.require),
+            progress=progress,
+        )
     _warn(prepared)
     return Ready(prepared, folder, formats, services)
 
@@ -283,15 +290,12 @@ def measure(work: Work, *, plain: bool, needed: Sequence[str] = NEEDED_LATER) ->
     `needed` modules are imported before, those of extras where they are installed: adapters can
     make every later import fail.
     """
-    from retrieverbench.cli.progress import show_progress
+    from retrieverbench.cli.progress import shown_progress
 
     for module in needed:
         with suppress(ModuleNotFoundError):
             importlib.import_module(module)
-    with (
-        show_progress(plain=plain or not is_terminal(sys.stderr)) as progress,
-        kept_surroundings(),
-    ):
+    with shown_progress(plain=plain) as progress, kept_surroundings():
         return _measured(work, progress)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from retrieverbench.cli.output import tell, unbroken
+from retrieverbench.cli.output import is_terminal, tell, unbroken
 
 if TYPE_CHECKING:
     import rich.progress
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 PLAIN_SECONDS = 10.0
 """A plain line is written when a step begins, and again no sooner than this."""
+
+
+def shown_progress(*, plain: bool = False) -> AbstractContextManager[Progress]:
+    """As `show_progress`: in plain lines wherever nobody watches, or as asked for."""
+    return show_progress(plain=plain or not is_terminal(sys.stderr))
 
 
 @contextmanager

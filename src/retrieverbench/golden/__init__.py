@@ -4,11 +4,13 @@ from retrieverbench.golden.beir import load_beir
 from retrieverbench.golden.bump import make_manifest, write_manifest
 from retrieverbench.golden.corpus import load_corpus
 from retrieverbench.golden.coverage import coverage_warnings
+from retrieverbench.golden.lines import OnRead
 from retrieverbench.golden.sets import load_golden, load_set, select_cases
 from retrieverbench.golden.vectors import load_vectors
 from retrieverbench.golden.write import write_corpus, write_golden
 
 __all__ = [
+    "OnRead",
     "coverage_warnings",
     "load_beir",
     "load_corpus",

@@ -11,7 +11,7 @@ from pathlib import Path
 from retrieverbench.errors import InputError
 from retrieverbench.files import write_whole
 from retrieverbench.golden.faults import Faults, settle
-from retrieverbench.golden.lines import read_file
+from retrieverbench.golden.lines import OnRead, read_file
 from retrieverbench.golden.manifest import (
     CorpusEntry,
     Grades,
@@ -42,6 +42,7 @@ def make_manifest(
     retired: tuple[Retired, ...] = (),
     licence: str | None = None,
     tenant_pattern: str = DEFAULT_TENANT_PATTERN,
+    on_read: OnRead | None = None,
 ) -> Manifest:
     """The manifest of the set at `path` (`<name>.v<N>.jsonl`) and its corpus.
 
@@ -57,7 +58,7 @@ def make_manifest(
     grades = grades or Grades()
     terms = Terms(tenant_pattern, default_tenant, grades)
     faults, corpus_faults = Faults(str(path)), Faults(str(corpus_path))
-    corpus, cases = read_corpus_and_cases(raw, corpus_path, terms, faults, corpus_faults)
+    corpus, cases = read_corpus_and_cases(raw, corpus_path, terms, faults, corpus_faults, on_read)
     manifest = Manifest(
         name=name,
         version=version,

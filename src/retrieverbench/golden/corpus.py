@@ -15,7 +15,7 @@ from retrieverbench.errors import TenantError
 from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
 from retrieverbench.golden.fields import Record, check_known, spell
 from retrieverbench.golden.ids import has_control_character, read_id, warn_twins
-from retrieverbench.golden.lines import Line, stream_lines
+from retrieverbench.golden.lines import Line, OnRead, stream_lines
 from retrieverbench.golden.text import is_blank
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
@@ -71,7 +71,12 @@ def load_corpus(path: Path, *, tenant_pattern: str = DEFAULT_TENANT_PATTERN) -> 
 
 
 def read_corpus(
-    path: Path, faults: Faults, *, tenant_pattern: str, ignore_tenants: bool = False
+    path: Path,
+    faults: Faults,
+    *,
+    tenant_pattern: str,
+    ignore_tenants: bool = False,
+    on_read: OnRead | None = None,
 ) -> CorpusDraft:
     """As `load_corpus`, but the faults are collected and the readable chunks given back.
 
@@ -81,7 +86,7 @@ def read_corpus(
     owners = _Owners(faults, tenant_pattern, ignore=ignore_tenants)
     left_out: dict[str, int] = {}
     digest = hashlib.sha256()
-    lines = stream_lines(path, faults, digest)
+    lines = stream_lines(path, faults, digest, on_read=on_read)
     store = ChunkStore(_read_chunks(lines, faults, owners, left_out))
     if not store and len(faults.found) == before:
         faults.error("G06", "no chunk found; an empty corpus cannot answer anything")

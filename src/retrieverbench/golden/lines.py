@@ -8,6 +8,7 @@ Latin-1 that was handed over as JSONL.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,11 @@ _REMEDY = "every line holds one complete JSON object"
 _REWRITE = "write each object on a line of its own"
 _BEGINNING = 1 << 28
 """Bytes of a file with a broken first line that are looked at, to say what it is instead."""
+_TOLD_AFTER = 1 << 20
+"""Bytes between two calls of who watches the reading."""
+
+OnRead = Callable[[Path, int], Callable[[int], None]]
+"""Told a file that is opened and its bytes; what it returns is told how many of them are read."""
 
 
 class Digest(Protocol):
@@ -66,7 +72,12 @@ def read_lines(raw: bytes, faults: Faults, *, allow_nan: bool = False) -> list[L
 
 
 def stream_lines(
-    path: Path, faults: Faults, digest: Digest | None = None, *, allow_nan: bool = False
+    path: Path,
+    faults: Faults,
+    digest: Digest | None = None,
+    *,
+    allow_nan: bool = False,
+    on_read: OnRead | None = None,
 ) -> Iterator[Line]:
     """As `read_lines`, one line at a time; `digest` is given every byte of a readable file.
 
@@ -74,6 +85,8 @@ def stream_lines(
     """
     with _reading(path), open_file(path) as file:
         pieces = _digested(file, digest)
+        if on_read is not None:
+            pieces = _told(pieces, on_read(path, os.fstat(file.fileno()).st_size))
         parser = _Parser(faults, allow_nan=allow_nan)
         yield from parser.lines(pieces, lambda: _beginning(path))
 
@@ -97,6 +110,17 @@ def _digested(file: BinaryIO, digest: Digest | None) -> Iterator[bytes]:
         if digest is not None:
             digest.update(piece)
         yield piece.removesuffix(b"\n")
+
+
+def _told(pieces: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[bytes]:
+    """The same lines; `advance` is told the bytes so far, now and then and at the end."""
+    done = told = 0
+    for piece in pieces:
+        yield piece
+        done += len(piece) + 1
+        if done - told >= _TOLD_AFTER:
+            advance(told := done)
+    advance(done)
 
 
 class _Parser:

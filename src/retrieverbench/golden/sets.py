@@ -14,7 +14,7 @@ from retrieverbench.golden.corpus import CorpusDraft, read_corpus
 from retrieverbench.golden.faults import Faults, plural, quote, settle
 from retrieverbench.golden.index import index_corpus
 from retrieverbench.golden.labels import Scale
-from retrieverbench.golden.lines import Line, check_readable, read_file, read_lines
+from retrieverbench.golden.lines import Line, OnRead, check_readable, read_file, read_lines
 from retrieverbench.golden.manifest import (
     Grades,
     Manifest,
@@ -67,14 +67,16 @@ def load_set(
     tenant_pattern: str = DEFAULT_TENANT_PATTERN,
     default_tenant: str | None = None,
     manifest_optional: bool = False,
+    on_read: OnRead | None = None,
 ) -> tuple[Corpus, GoldenSet]:
     """Read corpus and golden set, and report the faults of all their files at once.
 
     With `manifest_optional` a version without its manifest is a warning: it is being made.
+    `on_read` watches the reading of the corpus.
     """
     _refuse_unreadable(corpus_path, path)
     corpus_faults, faults = Faults(str(corpus_path)), Faults(str(path))
-    draft = read_corpus(corpus_path, corpus_faults, tenant_pattern=tenant_pattern)
+    draft = read_corpus(corpus_path, corpus_faults, tenant_pattern=tenant_pattern, on_read=on_read)
     if not draft.corpus.chunks:
         # Every label would be blamed for what is wrong with the corpus.
         read_lines(read_file(path), faults)
@@ -94,10 +96,17 @@ def load_set(
 
 
 def read_corpus_and_cases(
-    raw: bytes, corpus_path: Path, terms: Terms, faults: Faults, corpus_faults: Faults
+    raw: bytes,
+    corpus_path: Path,
+    terms: Terms,
+    faults: Faults,
+    corpus_faults: Faults,
+    on_read: OnRead | None = None,
 ) -> tuple[Corpus, tuple[GoldenCase, ...]]:
     """Both files without the manifest, the faults collected; `raw` is the set."""
-    draft = read_corpus(corpus_path, corpus_faults, tenant_pattern=terms.tenant_pattern)
+    draft = read_corpus(
+        corpus_path, corpus_faults, tenant_pattern=terms.tenant_pattern, on_read=on_read
+    )
     return draft.corpus, _read_cases(raw, draft, terms, faults).cases
 
 

@@ -13,7 +13,7 @@ from retrieverbench.errors import InputError
 from retrieverbench.golden.faults import Faults, quote, settle, type_of
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.ids import read_id
-from retrieverbench.golden.lines import Line, check_readable, stream_lines
+from retrieverbench.golden.lines import Line, OnRead, check_readable, stream_lines
 from retrieverbench.model import Corpus
 from retrieverbench.storage import ChunkStore, VectorFile, stored
 
@@ -33,13 +33,20 @@ class _Row:
     vector: object
 
 
-def load_vectors(path: Path, corpus: Corpus, dimension: int | None = None) -> Corpus:
+def load_vectors(
+    path: Path,
+    corpus: Corpus,
+    dimension: int | None = None,
+    *,
+    on_read: OnRead | None = None,
+) -> Corpus:
     """The corpus with the vectors of a file: every chunk needs exactly one.
 
     `path` is JSONL of {"id", "tenant", "vector"}; `tenant` may be left out where no two
     tenants share an id. Or it is `<name>.npy`, one row per chunk, with `<name>.ids.jsonl`
     ({"id", "tenant"}) beside it, in the order of the rows. `dimension` is what the model
     gives, None to go by the first vector. Vectors are kept as float32 and not normalised.
+    `on_read` watches the reading of the lines.
     Raises InputError with every fault: other dimension, NaN or infinite, zero (it has no
     direction, so no cosine), missing, duplicate.
     """
@@ -47,7 +54,7 @@ def load_vectors(path: Path, corpus: Corpus, dimension: int | None = None) -> Co
     chunks = stored(corpus.chunks)
     vectors: VectorFile | None = None
     seen = array("I", bytes(array("I").itemsize * len(chunks)))  # its line, by ordinal
-    for row in _rows(path, faults):
+    for row in _rows(path, faults, on_read):
         record = Record(row.line.data, row.line.number, faults)
         ordinal = _ordinal(record, chunks)
         if ordinal is None:
@@ -77,9 +84,9 @@ def load_vectors(path: Path, corpus: Corpus, dimension: int | None = None) -> Co
     return replace(corpus, chunks=complete, warnings=corpus.warnings + warnings)
 
 
-def _rows(path: Path, faults: Faults) -> Iterator[_Row]:
+def _rows(path: Path, faults: Faults, on_read: OnRead | None) -> Iterator[_Row]:
     if path.suffix != ".npy":
-        for line in stream_lines(path, faults, allow_nan=True):
+        for line in stream_lines(path, faults, allow_nan=True, on_read=on_read):
             yield _Row(line, line.data.get("vector"))
         return
     ids_path = path.with_suffix(".ids.jsonl")
@@ -87,7 +94,7 @@ def _rows(path: Path, faults: Faults) -> Iterator[_Row]:
     count = len(_matrix(path))
     rows = _matrix_rows(path, count)
     ids = 0
-    for line in stream_lines(ids_path, faults):
+    for line in stream_lines(ids_path, faults, on_read=on_read):
         ids += 1
         if ids <= count:
             yield _Row(line, next(rows))

@@ -4,7 +4,7 @@ from retrieverbench.job.audit import run_audit
 from retrieverbench.job.execute import run_suite
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.prepare import Prepared, prepare
-from retrieverbench.job.progress import Advance, Progress, Quiet, fetching
+from retrieverbench.job.progress import Advance, Progress, Quiet, fetching, reading
 from retrieverbench.job.verification import verify
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Quiet",
     "fetching",
     "prepare",
+    "reading",
     "run_audit",
     "run_suite",
     "stopped_by",

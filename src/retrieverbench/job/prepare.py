@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.gate import reach_faults, rule_faults
-from retrieverbench.golden import load_set, load_vectors, select_cases
+from retrieverbench.golden import OnRead, load_set, load_vectors, select_cases
+from retrieverbench.job.progress import Progress, Quiet, reading
 from retrieverbench.job.scoring import chunks_per_tenant, golden_record
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
@@ -67,6 +68,7 @@ def prepare(
     *,
     only: frozenset[str] = frozenset(),
     required: frozenset[str] = frozenset(),
+    progress: Progress | None = None,
 ) -> Prepared:
     """Read golden set and corpus, load the adapters' classes, check every request.
 
@@ -82,9 +84,10 @@ def prepare(
     metrics = _metrics(suite, rules, faults)
     if faults:
         raise InputError(*faults)
-    corpus, golden = load_questions(suite)
+    on_read = reading(progress or Quiet())
+    corpus, golden = load_questions(suite, on_read)
     if suite.vectors:
-        corpus = load_vectors(suite.resolve(suite.vectors), corpus)
+        corpus = load_vectors(suite.resolve(suite.vectors), corpus, on_read=on_read)
     faults = _attach_faults(suite, kept, corpus)
     if rules:
         record = golden_record(golden, corpus, metrics)
@@ -103,9 +106,10 @@ def prepare(
     )
 
 
-def load_questions(suite: Suite) -> tuple[Corpus, GoldenSet]:
+def load_questions(suite: Suite, on_read: OnRead | None = None) -> tuple[Corpus, GoldenSet]:
     """The corpus, and the golden set with the cases that the suite selects.
 
+    `on_read` watches the reading of the corpus.
     Raises InputError with every fault of both files, and for a selection of nothing.
     """
     corpus, golden = load_set(
@@ -113,6 +117,7 @@ def load_questions(suite: Suite) -> tuple[Corpus, GoldenSet]:
         suite.resolve(suite.corpus),
         tenant_pattern=suite.tenant_pattern,
         default_tenant=suite.default_tenant,
+        on_read=on_read,
     )
     return corpus, _select(suite, golden)
 

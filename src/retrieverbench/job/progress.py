@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
+
+LONG_READING = 10_000_000
+"""Bytes of a file whose reading is shown: about two seconds of work."""
 
 Advance = Callable[[int], None]
 """Call with how many units are done in all, of the total that was announced."""
@@ -55,6 +59,18 @@ def fetching(progress: Progress) -> Callable[[str, int, int], None]:
         steps[name](_megabytes(done))
 
     return on_fetch
+
+
+def reading(progress: Progress) -> Callable[[Path, int], Advance]:
+    """What the reading of a file reports to: one step per long file, in MB."""
+
+    def on_read(path: Path, size: int) -> Advance:
+        if size < LONG_READING:
+            return lambda _done: None
+        advance = progress.begin(f"reading {path.name}", _megabytes(size), "MB")
+        return lambda done: advance(_megabytes(done))
+
+    return on_read
 
 
 def _megabytes(size: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench_support import write_example
-from retrieverbench.cli.golden import bump
+from retrieverbench.cli.golden import bump, check
 from retrieverbench.errors import InputError
 
 
@@ -62,3 +62,14 @@ def test_a_folder_that_takes_no_file_is_an_input_error(
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InputError, match="cannot be written: No space left on device; make room"):
         bumped(folder)
+
+
+def test_the_reading_of_a_long_corpus_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrieverbench.job.progress.LONG_READING", 1)
+    words = [str(folder / "golden.v1.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
+    done = CliRunner().invoke(check, words, catch_exceptions=False)
+    assert done.stderr.startswith("reading corpus.jsonl (1 MB)\n")
+    done = CliRunner().invoke(bump, [*words, "--reason", "first"], catch_exceptions=False)
+    assert done.stderr == "reading corpus.jsonl (1 MB)\n"

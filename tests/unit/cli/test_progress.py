@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from retrieverbench.cli.progress import show_progress
-from retrieverbench.job.progress import counting, fetching
+from retrieverbench.job.progress import counting, fetching, reading
 
 
 def test_plain_lines_name_each_step_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +50,14 @@ def test_counting_advances_by_one() -> None:
     count("x")
     count()
     assert seen == [1, 2]
+
+
+def test_reading_shows_long_files_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(plain=True) as progress:
+        on_read = reading(progress)
+        on_read(Path("short.jsonl"), 9_999_999)(9_999_999)
+        on_read(Path("folder/long.jsonl"), 10_000_001)(1)
+    assert capsys.readouterr().err == "reading long.jsonl (11 MB)\n"
 
 
 def test_fetching_shows_one_step_per_engine_in_megabytes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,22 @@ def test_no_message_says_at_twice() -> None:
         "f:1: not valid JSON: Invalid control character at column 11",
         "f:2: not valid JSON: Unterminated string starting at column 7",
     ]
+
+
+def test_who_watches_is_told_the_size_and_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_TOLD_AFTER", 15)
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"a": 1}\n' * 4)
+    told: list[int] = []
+
+    def on_read(opened: Path, size: int) -> Callable[[int], None]:
+        assert (opened, size) == (path, 36)
+        return told.append
+
+    assert len(list(stream_lines(path, Faults("f"), on_read=on_read))) == 4
+    assert told == [18, 36, 36]
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(

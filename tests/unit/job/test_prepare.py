@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from bench_support import write_example
 from retrieverbench.errors import InputError
-from retrieverbench.job import prepare
+from retrieverbench.job import Advance, Quiet, prepare
 from retrieverbench.run import load_suite
 
 HEAD = 'golden = "golden.v1.jsonl"\ncorpus = "corpus.jsonl"\n'
@@ -21,12 +23,18 @@ def folder(tmp_path: Path) -> Path:
     return write_example(tmp_path)
 
 
-def fault(folder: Path, text: str, **options: frozenset[str]) -> str:
+def fault(
+    folder: Path,
+    text: str,
+    *,
+    only: frozenset[str] = frozenset(),
+    required: frozenset[str] = frozenset(),
+) -> str:
     """The message that a suite is refused with."""
     path = folder / "suite.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        prepare(load_suite(path), **options)
+        prepare(load_suite(path), only=only, required=required)
     return str(caught.value).replace(str(folder), "")
 
 
@@ -92,3 +100,24 @@ def test_only_searches_by_vector_need_vectors(folder: Path) -> None:
     assert prepare(load_suite(path)).needs_vectors is False
     path.write_text(f'{HEAD}[[targets]]\nadapter = "memory"\n', encoding="utf-8")
     assert prepare(load_suite(path)).needs_vectors is True
+
+
+def test_the_reading_of_a_long_corpus_and_of_its_vectors_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Steps(Quiet):
+        names: ClassVar[list[str]] = []
+
+        def begin(self, what: str, total: int, unit: str = "") -> Advance:
+            self.names.append(f"{what} ({total} {unit})")
+            return super().begin(what, total, unit)
+
+    monkeypatch.setattr("retrieverbench.job.progress.LONG_READING", 1)
+    chunks = [json.loads(line) for line in (folder / "corpus.jsonl").read_bytes().splitlines()]
+    vectors = [{"id": c["id"], "tenant": c["tenant"], "vector": [1.0]} for c in chunks]
+    text = "".join(f"{json.dumps(vector)}\n" for vector in vectors)
+    (folder / "vectors.jsonl").write_text(text, encoding="utf-8")
+    path = folder / "suite.toml"
+    path.write_text(f'vectors = "vectors.jsonl"\n{HEAD}{MEMORY}', encoding="utf-8")
+    prepare(load_suite(path), progress=Steps())
+    assert Steps.names == ["reading corpus.jsonl (1 MB)", "reading vectors.jsonl (1 MB)"]
