@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from retrieverbench.adapter import Secret
@@ -19,6 +21,8 @@ _SECRETS: Mapping[str, str] = {
     "apikey": "api_key",
 }
 """Names of parameters that hold a credential, and the secret that adapters know it as."""
+
+_PORTS = {"http": 80, "https": 443, "postgres": 5432, "postgresql": 5432}
 
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)")
 
@@ -55,6 +59,40 @@ def split_credentials(endpoint: str) -> tuple[str, dict[str, Secret]]:
     plain = SplitResult(parts.scheme, host, parts.path, query, parts.fragment)
     same = not credentials and query == parts.query
     return endpoint if same else urlunsplit(plain), _secrets(found)
+
+
+def server_of(endpoint: str) -> str:
+    """Which server an address without credentials leads to, as `host:port/path`.
+
+    All names of this machine are one; whether two names of another lead to one server nobody
+    can tell without asking it. Blocks while a name is looked up.
+    """
+    if "://" not in endpoint and _PAIR.match(endpoint):
+        told = {pair[1].lower(): pair[2].strip("'") for pair in _PAIR.finditer(endpoint)}
+        host, path = told.get("host", ""), f"/{told.get('dbname', '')}"
+        port = told.get("port", "5432")
+    else:
+        try:
+            parts = urlsplit(endpoint)
+            host, path = parts.hostname or "", parts.path
+            port = str(parts.port or _PORTS.get(parts.scheme) or "")
+        except ValueError:  # several hosts
+            return endpoint
+    host = "this machine" if _is_here(host) else host.lower()
+    return f"{host}:{port}{path.rstrip('/')}"
+
+
+def _is_here(host: str) -> bool:
+    """Whether it names this machine: what is sent to its address would be sent from there."""
+    if not host:
+        return True
+    with suppress(OSError, UnicodeError):
+        for family, _, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
+            with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect(address)  # chooses a route and sends nothing
+                if probe.getsockname()[0] == address[0]:
+                    return True
+    return False
 
 
 def _split_pairs(endpoint: str) -> tuple[str, dict[str, Secret]]:

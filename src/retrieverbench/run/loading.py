@@ -18,14 +18,13 @@ import anyio
 from retrieverbench.adapter import Adapter, Description, ReadsById, Writable
 from retrieverbench.errors import AdapterError, BackendError, Throttled, TimedOut, Unavailable
 from retrieverbench.model import Chunk, TenantId
+from retrieverbench.run.found_vectors import SAMPLE, FoundSample
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.suite import Loading
 from retrieverbench.storage import ChunkStore
 
 T = TypeVar("T")
 
-SAMPLE = 20
-"""Chunks that are read back after a load that was broken off."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 """Seconds between two attempts: doubled each time."""
 
@@ -37,7 +36,7 @@ class Sender:
     `put`, `settle` and `get` guard its calls. `seconds` is how long at least one `put` was in
     flight: what our own reading takes between two batches is not the backend's. `waits` counts
     how often a backend that was gone was waited for, `found` the chunks that were there already,
-    `compared` those of them whose text was read.
+    `compared` those of them whose text was read, and `sample` some of them.
     """
 
     adapter: Adapter
@@ -49,6 +48,7 @@ class Sender:
     waits: int = field(default=0, init=False)
     found: int = field(default=0, init=False)
     compared: int = field(default=0, init=False)
+    sample: FoundSample = field(default_factory=FoundSample, init=False)
     _in_flight: int = field(default=0, init=False)
     _since: int = field(default=0, init=False)
     _busy: int = field(default=0, init=False)
@@ -69,8 +69,8 @@ class Sender:
 
         `held` is the backend's count per tenant. Each chunk of a tenant that has some of them
         is asked for, and replaced if its text differs; of one that has all only to `compare`.
-        Vectors are not compared. Raises what `put` raises, once the plan's patience is at its
-        end.
+        Vectors cannot be read; `sample` is for comparing those by searching. Raises what `put`
+        raises, once the plan's patience is at its end.
         """
         if not isinstance(self.adapter, Writable):
             raise AdapterError(f"adapter {self.put.adapter!r} claims 'put' and lacks put or settle")
@@ -177,6 +177,7 @@ class Sender:
             elif is_whole:
                 there.update(chunk.uid for chunk in own)
         self.found += len(there)
+        self.sample.offer(chunk for chunk in batch if chunk.uid in there)
         return [chunk for chunk in batch if chunk.uid not in there]
 
     async def _stored(self, adapter: ReadsById, tenant: TenantId, own: Sequence[Chunk]) -> set[str]:

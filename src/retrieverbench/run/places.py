@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
+import anyio.to_thread
 
 from retrieverbench.adapter import (
     OWN_PREFIX,
@@ -24,7 +25,9 @@ from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.description import checked_description, checked_plan
-from retrieverbench.run.exclusive import only_run_at
+from retrieverbench.run.endpoint import server_of
+from retrieverbench.run.exclusive import Held, only_run_at
+from retrieverbench.run.found_vectors import check_found_vectors
 from retrieverbench.run.guard import Step
 from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
 from retrieverbench.run.registry import LoadedAdapter
@@ -37,6 +40,10 @@ STEP_TIMEOUTS = 10
 SETTLE_TIMEOUTS = 120
 """The same for `settle`, which may have to build an index."""
 _ANEW = "run it again: the place is removed now, and the next run loads it anew"
+_BEGUN_ANEW = (
+    "nothing was resumed: the server holds nothing of what an earlier run began to load, so the "
+    "load began anew"
+)
 _WEAKNESS: Mapping[Fidelity, int] = {"server": 0, "engine": 1, "stand-in": 2}
 
 
@@ -113,8 +120,9 @@ def place_name(run_id: str, entry: TargetEntry) -> str:
 class Opened:
     """An adapter that is connected and has an empty place, or is bound to the user's own.
 
-    `note` is what its reader should know of the opening, "" if nothing. Once the place
-    `is_settled` its adapter removes it, also where it could have been resumed before.
+    `note` is what its reader should know of the opening, "" if nothing. `was_begun` where an
+    earlier run began to load this place. Once the place `is_settled` its adapter removes it, also
+    where it could have been resumed before.
     """
 
     entry: TargetEntry
@@ -123,6 +131,7 @@ class Opened:
     connection: Connection
     settings: Settings
     note: str = ""
+    was_begun: bool = False
     is_settled: bool = False
 
     def step(self, word: str, times: int) -> Step:
@@ -147,8 +156,15 @@ async def open_adapter(
     Whatever else an adapter raises becomes an AdapterError. A failure to close is raised, or
     told beside what went wrong before.
     """
-    with only_run_at(settings.place) if settings.resume else nullcontext():
+    async with AsyncExitStack() as locks:
+        held = Held(was_begun=False, left=())
+        if settings.resume:
+            server = await anyio.to_thread.run_sync(server_of, settings.endpoint)
+            held = locks.enter_context(only_run_at(settings.place, server))
+        held.removed = not held.was_begun  # of what could not be opened nothing stays
         opened = Opened(entry, loaded, await _open(loaded, settings), connection, settings)
+        held.removed = False
+        opened.note, opened.was_begun = "; ".join(held.left), held.was_begun
         try:
             if settings.resume:
                 await _without_canaries(opened, expected)
@@ -159,8 +175,11 @@ async def open_adapter(
             except BackendError as second:
                 if isinstance(error, BackendError):
                     error.args = (f"{error.reason}; and afterwards: {second.reason}",)
+            else:
+                held.removed = opened.is_settled
             raise
         await _close(opened)
+        held.removed = opened.is_settled
 
 
 async def _open(loaded: LoadedAdapter, settings: Settings) -> Adapter:
@@ -192,10 +211,12 @@ async def _without_canaries(opened: Opened, expected: Mapping[str, int]) -> None
         await opened.step("settle", SETTLE_TIMEOUTS).call(adapter.settle)
     await _close(opened)
     opened.adapter = await _open(opened.loaded, opened.settings)
-    opened.note = (
+    opened.was_begun = False
+    anew = (
         f"nothing was resumed: place {place!r} held canaries of a run that ended during its leak "
         "check, and was removed and made anew"
     )
+    opened.note = "; ".join(note for note in (anew, opened.note) if note)
 
 
 async def load_place(
@@ -250,7 +271,7 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
     )
     held = (await _describe(opened.adapter, describe)).chunks if resumes else {}
     await sender.send(chunks, held, compare=True)
-    found, compared = sender.found, sender.compared
+    found, compared, sample = sender.found, sender.compared, tuple(sender.sample.chunks)
     settle_seconds = await sender.settled()
     opened.is_settled = True
     again = partial(_describe, opened.adapter, describe)
@@ -270,12 +291,17 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
             f"after loading, counts differ: {differing}", remedy=_ANEW if any(held.values()) else ""
         )
     if not in_parts:
-        return _Loaded(description, sender.seconds, settle_seconds)
-    sampled = await sender.check_sample(chunks, remedy=_ANEW if resumes else "")
+        note = _BEGUN_ANEW if opened.was_begun else ""
+        return _Loaded(description, sender.seconds, settle_seconds, note)
+    remedy = _ANEW if resumes else ""
+    sampled = await sender.check_sample(chunks, remedy)
+    vectors = await check_found_vectors(
+        opened.adapter, opened.settings, sample, chunks, expected, remedy
+    )
     note = (
         f"loaded in parts, so without a time: {found} of {len(chunks)} chunks were there already, "
         f"{sender.waits} attempts failed; compared were the texts of {compared} chunks that were "
-        f"there and of {sampled} after loading, and no vector"
+        f"there and of {sampled} after loading, and by searching the vectors of {vectors} that were"
     )
     return _Loaded(description, note=note)
 

@@ -142,6 +142,11 @@ class ChunkStore(Sequence[Chunk]):
         )
         return cast("int | None", found)
 
+    def by_uid(self, uid: str) -> Chunk | None:
+        """The chunk of that uid; None where there is none."""
+        _, ordinal = self._place_of(uid)
+        return None if ordinal is None else self[ordinal]
+
     def owner(self, uid: str) -> TenantId | None:
         """Who owns the chunk of that uid; None where there is none."""
         tenant, ordinal = self._place_of(uid)
@@ -232,8 +237,8 @@ class ChunkStore(Sequence[Chunk]):
         return tenant, ordinal
 
     def _is_superseded(self, uid: str) -> bool:
-        _, ordinal = self._place_of(uid)
-        return ordinal is not None and self[ordinal].status == "superseded"
+        chunk = self.by_uid(uid)
+        return chunk is not None and chunk.status == "superseded"
 
     def _fill(self, chunks: Iterable[tuple[Chunk, int]]) -> None:
         execute = self._connection.execute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieverbench.run.endpoint import split_credentials
+from retrieverbench.run.endpoint import server_of, split_credentials
 
 SECRET = "hunter2"
 
@@ -51,3 +51,31 @@ def test_what_cannot_be_told_apart_is_refused_and_not_shown(endpoint: str) -> No
     with pytest.raises(ValueError, match=r"percent-encode|address|key=value") as caught:
         split_credentials(endpoint)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://localhost:6333", "http://127.0.0.1:6333/"),
+        ("http://[::1]:6333", "https://LOCALHOST:6333"),
+        ("postgresql://localhost/db", "host=127.0.0.1 dbname=db"),
+        ("https://Search.Example.com", "https://search.example.com:443/"),
+    ],
+)
+def test_names_that_can_be_known_to_be_of_one_server_are_one(one: str, other: str) -> None:
+    assert server_of(one) == server_of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://localhost:6333", "http://localhost:6334"),
+        ("http://192.0.2.1:6333", "http://localhost:6333"),
+        ("http://localhost:6333/a", "http://localhost:6333/b"),
+        ("postgresql://localhost/a", "postgresql://localhost/b"),
+        ("pg://h1:1,h2:2/d", "pg://h1:1,h2:3/d"),
+        ("http://host.invalid:1", "http://localhost:1"),
+    ],
+)
+def test_other_servers_are_others(one: str, other: str) -> None:
+    assert server_of(one) != server_of(other)

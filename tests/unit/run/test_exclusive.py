@@ -13,7 +13,7 @@ from retrieverbench.run.exclusive import only_run_at
 
 HOLD = """
 from retrieverbench.run.exclusive import only_run_at
-with only_run_at("rb_x"):
+with only_run_at("rb_x", "here:1"):
     print("held", flush=True)
     input()
 """
@@ -27,13 +27,13 @@ def test_a_killed_holder_frees_its_lock(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert holder.stdout.readline() == b"held\n"
         with (
             pytest.raises(Unavailable, match="another run is using this place"),
-            only_run_at("rb_x"),
+            only_run_at("rb_x", "here:1"),
         ):
             pytest.fail("was held twice")
-        with only_run_at("rb_y"):
+        with only_run_at("rb_y", "here:1"):
             holder.kill()
             holder.wait()
-    with only_run_at("rb_x"):
+    with only_run_at("rb_x", "here:1"):
         pass
 
 
@@ -44,6 +44,47 @@ def test_a_folder_that_cannot_be_made_is_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with (
         pytest.raises(BackendError, match=r"cannot be written.*XDG_CACHE_HOME"),
-        only_run_at("rb_x"),
+        only_run_at("rb_x", "here:1"),
     ):
         pytest.fail("was held")
+
+
+def test_a_place_of_that_name_at_another_server_is_another_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with only_run_at("rb_x", "here:1"), only_run_at("rb_x", "here:2") as other:
+        assert other.left == ()
+
+
+def test_a_place_is_remembered_until_it_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with only_run_at("rb_old", "here:1") as old:
+        assert not old.was_begun
+        with only_run_at("rb_new", "here:1") as new:
+            assert new.left == (), "it is in use"
+    with only_run_at("rb_new", "here:1") as new:
+        assert new.was_begun
+        [told] = new.left
+        assert told.startswith("place 'rb_old' at here:1, begun on 20")
+    with only_run_at("rb_old", "here:1") as old:
+        assert old.was_begun
+        old.removed = True
+    with only_run_at("rb_new", "here:1") as new:
+        assert new.left == ()
+    with only_run_at("rb_old", "here:1") as old:
+        assert not old.was_begun
+
+
+def test_a_file_that_holds_something_else_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "retrieverbench" / "places"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(["", "{", "[]", "{}", "\xff"]):
+        (folder / f"{number}.lock").write_text(text, encoding="latin-1")
+    with only_run_at("rb_x", "here:1") as held:
+        assert held.left == ()

@@ -17,6 +17,7 @@ from retrieverbench.errors import AdapterError, Refused, Rejected, Throttled, Ti
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.run import Connection, LoadedAdapter, Place, TargetEntry, open_place
 from retrieverbench.run import loading as loading_module
+from retrieverbench.run.endpoint import server_of
 from retrieverbench.run.exclusive import only_run_at
 from retrieverbench.run.suite import Loading
 from retrieverbench.storage import stored
@@ -37,7 +38,7 @@ class Store:
         self.gets: list[list[str]] = []
         self.forgets = False
         self.opened = 0
-        self.is_removed = False
+        self.is_removed = self.is_closed = False
         self.at_once = self.most_at_once = 0
 
 
@@ -52,6 +53,8 @@ class Kept:
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
+        if cls.store.is_closed:
+            raise Unavailable("closed")
         cls.store.opened += 1
         return cls(resume=settings.resume)
 
@@ -100,9 +103,14 @@ def all_of(lists: Iterable[Sequence[str]]) -> list[str]:
 
 
 async def load(
-    store: Store, plan: Loading, *, reads: bool = True, chunks: Sequence[Chunk] = CHUNKS
+    store: Store,
+    plan: Loading,
+    *,
+    reads: bool = True,
+    chunks: Sequence[Chunk] = CHUNKS,
+    name: str = "rb_x",
 ) -> Place:
-    settings = Settings("", "rb_x", frozenset({"lexical"}), resume=plan.resume)
+    settings = Settings("", name, frozenset({"lexical"}), resume=plan.resume)
     cls = type("Bound", (Reading if reads else Kept,), {"store": store})
     loaded = LoadedAdapter("fake", cls, "dist", "1")
     entry = TargetEntry("fake", load=plan)
@@ -242,7 +250,7 @@ async def test_a_place_with_chunks_of_somebody_elses_is_left_alone(theirs: list[
 
 async def test_two_runs_cannot_resume_one_place_at_once() -> None:
     store = Store()
-    with only_run_at("rb_x"):
+    with only_run_at("rb_x", server_of("")):
         with pytest.raises(Unavailable, match="another run is using this place: 'rb_x'"):
             await load(store, Loading(resume=True))
         assert store.opened == 0
@@ -250,6 +258,30 @@ async def test_two_runs_cannot_resume_one_place_at_once() -> None:
 
 
 async def test_resuming_what_never_began_is_an_ordinary_load() -> None:
+    for _ in range(2):
+        place = await load(Store(), Loading(resume=True))
+        assert place.load_seconds is not None
+        assert place.note == "", "nor is anything remembered of a place that was removed"
+
+
+async def test_a_place_that_the_server_forgot_is_loaded_anew_and_said_to_be() -> None:
+    with pytest.raises(Unavailable):
+        await load(Store(Unavailable("gone")), Loading(batch=4, resume=True))
     place = await load(Store(), Loading(resume=True))
+    assert place.note.startswith("nothing was resumed: the server holds nothing")
     assert place.load_seconds is not None
-    assert place.note == ""
+
+
+async def test_a_place_that_is_left_is_told_to_later_runs_at_that_server() -> None:
+    with pytest.raises(Unavailable):
+        await load(Store(Unavailable("gone")), Loading(batch=4, resume=True), name="rb_old")
+    place = await load(Store(), Loading(resume=True))
+    assert place.note.startswith("place 'rb_old' at this machine:, begun on 20")
+
+
+async def test_of_a_place_that_could_not_be_opened_nothing_is_remembered() -> None:
+    closed = Store()
+    closed.is_closed = True
+    with pytest.raises(Unavailable, match="closed"):
+        await load(closed, Loading(resume=True))
+    assert (await load(Store(), Loading(resume=True))).note == ""
