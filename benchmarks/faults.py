@@ -12,7 +12,8 @@ from pathlib import Path
 from anyio.from_thread import start_blocking_portal
 
 from bench_support import Bench, write_example
-from fault_catalog import FAULTS, Server, found_by, small_crowds, started
+from fault_catalog import FAULTS, Server, found_by, server_of, small_crowds
+from retrieverbench.run import Engines
 
 PROBES = sorted({fault.probe for faults in FAULTS.values() for fault in faults})
 
@@ -32,10 +33,12 @@ def table(server: Server) -> None:
 def main() -> None:
     print("| adapter | layout | mode | fault | found by | and by |\n|---|---|---|---|---|---|")
     # The command wants the main thread, for its signals; the engine has another one.
-    with start_blocking_portal() as portal:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Engines()) as engines,
+    ):
         for name in sys.argv[1:] or FAULTS:
-            with portal.wrap_async_context_manager(started(name)) as server:
-                table(server)
+            table(portal.call(server_of, name, engines))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from retrieverbench.run import Engines
+from shared_engines import Keeper, SharedEngines
 from summary_support import write_azure_score, write_matrix, write_told
 
 # How fast examples are made says something about the machine, not about the code.
@@ -26,6 +28,21 @@ settings.load_profile("untimed")
 def anyio_backend() -> str:
     """Clients are asyncio-only, so anyio runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Keeper:
+    """The started engines of this test run; its workers are children of the run's process."""
+    folder, run = tmp_path_factory.getbasetemp(), os.getpid()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder, run = folder.parent, os.getppid()
+    return Keeper(folder, run)
+
+
+@pytest.fixture(scope="session")
+def engines(keeper: Keeper) -> Engines:
+    """Each engine is started once for the whole run, when the first test asks for it."""
+    return SharedEngines(keeper)
 
 
 @pytest.fixture(scope="session")

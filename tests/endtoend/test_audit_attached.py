@@ -72,13 +72,13 @@ async def with_vectors(folder: Path) -> list[Chunk]:
 async def attached(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
+    engines: Engines,
     anyio_backend: str,  # so that tests that are no coroutines may ask for it
 ) -> AsyncIterator[Attached]:
     name: str = request.param
     need_engine(name)
     chunks = await with_vectors(write_example(tmp_path_factory.mktemp("example")))
     async with AsyncExitStack() as stack:
-        engines = await stack.enter_async_context(Engines())
         target = TargetEntry(adapter=name, name=name, engine="embedded")
         server = await connect(target, os.environ, engines)
         make = runpy.run_path(str(INDEXES / f"{name}.py"))["make"]

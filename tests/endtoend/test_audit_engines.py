@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench_support import Bench, write_example
 from engine_support import need_engine
-from fault_catalog import FAULTS, Server, found_by, small_crowds, started, wanted
+from fault_catalog import FAULTS, Server, found_by, server_of, small_crowds, wanted
 from retrieverbench.leaks import CATALOG
+from retrieverbench.run import Engines
 
 LAYOUTS = {
     "pgvector": ("filter", "partition", "index", "rls"),
@@ -30,11 +31,11 @@ def _small_crowds() -> Iterator[None]:
 @pytest.fixture(scope="module", params=FAULTS)
 async def server(
     request: pytest.FixtureRequest,
+    engines: Engines,
     anyio_backend: str,  # so that tests that are no coroutines may ask for it
-) -> AsyncIterator[Server]:
+) -> Server:
     need_engine(request.param)
-    async with started(request.param) as found:
-        yield found
+    return await server_of(request.param, engines)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 
 from bench_support import Bench, write_example
 from engine_support import need_engine
-from retrieverbench.engines import engine_names
+from fault_catalog import Server, server_of
 from retrieverbench.gate import judge
 from retrieverbench.model import Artifact
 from retrieverbench.report import read_artifact
+from retrieverbench.run import Engines
 
 MUTANTS = Path(__file__).with_name("mutants")
 NAMES = sorted(
@@ -32,24 +34,28 @@ LAYOUTS = {"pgvector": ("filter", "partition", "index", "rls")}
 """Layouts whose own barrier a mutant drops, where there are more than `filter`."""
 
 
-def entry(name: str, adapter: str, layout: str = "filter") -> str:
-    """A [[targets]] entry on the adapter's engine, where it has one."""
-    engine = f'engine = "{name}"' if name in engine_names() else ""
-    named = name if layout == "filter" else f"{name}_{layout}"
-    return (
-        f'adapter = "{adapter}"\nname = "{named}"\nlayout = "{layout}"\nrequired = true\n{engine}'
-    )
+@pytest.fixture(scope="module")
+async def servers(
+    engines: Engines,
+    anyio_backend: str,  # so that tests that are no coroutines may ask for it
+) -> Mapping[str, Server]:
+    """The engine of each adapter; the first adapter has none."""
+    for name in NAMES:
+        need_engine(name)
+    return {name: await server_of(name, engines) for name in NAMES}
+
+
+def environ(servers: Mapping[str, Server]) -> dict[str, str]:
+    return {key: value for server in servers.values() for key, value in server.environ.items()}
 
 
 def test_every_adapter_has_a_mutant() -> None:
     assert {path.stem for path in MUTANTS.glob("*.py")} >= set(NAMES)
 
 
-def test_clean_adapters_pass(bench: Bench) -> None:
-    for name in NAMES:
-        need_engine(name)
-    suite = bench.suite(*(entry(name, name) for name in NAMES))
-    done = bench.process("run", suite)
+def test_clean_adapters_pass(bench: Bench, servers: Mapping[str, Server]) -> None:
+    suite = bench.suite(*(f"{servers[name].entry(name=name)}\nrequired = true" for name in NAMES))
+    done = bench.process("run", suite, env=environ(servers))
     assert done.returncode == 0, done.stdout + done.stderr
     proofs = {t["target"]["name"]: t["leaks"]["proof"] for t in bench.artifact()["targets"]}
     assert proofs == dict.fromkeys(NAMES, "clean")
@@ -60,19 +66,17 @@ def mutant(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def leaky(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+def leaky(tmp_path_factory: pytest.TempPathFactory, servers: Mapping[str, Server]) -> Artifact:
     """One run of all mutants, in a process of its own, since they change their adapters."""
-    for name in NAMES:
-        need_engine(name)
     bench = Bench(write_example(tmp_path_factory.mktemp("leaky")))
     suite = bench.suite(
         *(
-            entry(name, mutant(name), layout)
+            servers[name].entry(adapter=mutant(name), name=f"{name}_{layout}", layout=layout)
             for name in NAMES
             for layout in LAYOUTS.get(name, ("filter",))
         )
     )
-    done = bench.process("run", suite)
+    done = bench.process("run", suite, env=environ(servers))
     assert done.returncode == 4, done.stdout + done.stderr
     assert "LEAK (exit 4)" in done.stdout
     (path,) = bench.folder.glob("results/runs/*/*.json")
@@ -106,8 +110,9 @@ def test_a_dropped_filter_shows_in_totals_too(leaky: Artifact) -> None:
 def test_a_service_that_leaks_by_itself_is_exit_4(bench: Bench) -> None:
     """The adapter is right, its filter sent; the store does not obey it in one leg of hybrid."""
     need_engine("azure_search")
+    entry = 'adapter = "azure_search"\nengine = "embedded"\nrequired = true'
     broken = 'engine_options = { BROKEN_ON_PURPOSE = "text_leg_unfiltered" }'
-    done = bench.run("run", bench.suite(f"{entry('azure_search', 'azure_search')}\n{broken}"))
+    done = bench.run("run", bench.suite(f"{entry}\n{broken}"))
     assert done.returncode == 4, done.stdout + done.stderr
     assert "the stand-in is broken on purpose" in " ".join(done.stdout.split())
     for target in bench.artifact()["targets"]:

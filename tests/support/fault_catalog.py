@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 
 from bench_support import Bench
 from faulty_support import faults_undone
+from retrieverbench.engines import engine_names
 from retrieverbench.leaks import crowds
 from retrieverbench.run import Engines, TargetEntry, connect
 
@@ -80,20 +81,28 @@ class Server:
     def entry(
         self, *modes: str, adapter: str = "", name: str = "right", layout: str = "filter"
     ) -> str:
-        secrets = ", ".join(f'{key[7:].lower()} = "{key}"' for key in self.environ)
+        """A target in these modes, all of them if none is named."""
+        secrets = ", ".join(
+            f'{key[len(self.name) + 1 :].lower()} = "{key}"' for key in self.environ
+        )
         return (
             f'adapter = "{adapter or self.name}"\nname = "{name}"\nlayout = "{layout}"\n'
-            f'endpoint = "{self.endpoint}"\nsecrets = {{ {secrets} }}\nmodes = {json.dumps(modes)}'
+            + (
+                f'endpoint = "{self.endpoint}"\nsecrets = {{ {secrets} }}\n'
+                if self.endpoint
+                else ""
+            )
+            + (f"modes = {json.dumps(modes)}\n" if modes else "")
         )
 
 
-@asynccontextmanager
-async def started(name: str) -> AsyncIterator[Server]:
-    async with Engines() as engines:
-        target = TargetEntry(adapter=name, name=name, engine="embedded")
-        found = await connect(target, os.environ, engines)
-        environ = {f"ENGINE_{key.upper()}": s.reveal() for key, s in found.secrets.items()}
-        yield Server(name, found.endpoint, environ)
+async def server_of(name: str, engines: Engines) -> Server:
+    """The adapter's engine; one without an engine needs no address."""
+    engine = "embedded" if name in engine_names() else ""
+    target = TargetEntry(adapter=name, name=name, engine=engine)
+    found = await connect(target, os.environ, engines)
+    environ = {f"{name}_{key}".upper(): s.reveal() for key, s in found.secrets.items()}
+    return Server(name, found.endpoint, environ)
 
 
 def found_by(bench: Bench, server: Server, fault: Fault, probes: Sequence[str]) -> list[str]:

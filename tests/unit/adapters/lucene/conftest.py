@@ -1,29 +1,31 @@
-"""One node of each vendor for all tests of this folder."""
+"""Each adapter on the node that all tests share, or on a stub."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
 
 from engine_support import need_engine
 from lucene_support import ADAPTERS, Backend, Stub, stub_server
-from retrieverbench.engines import load_engine
+from shared_engines import Keeper
 
 
 @pytest.fixture(scope="session")
-async def elasticsearch() -> AsyncIterator[Backend]:
-    need_engine("elasticsearch")
-    async with load_engine("elasticsearch").start({"quick_start": True}) as node:
-        yield Backend("elasticsearch", node.endpoint, node)
+def elasticsearch(keeper: Keeper) -> Backend:
+    return _on_node(keeper, "elasticsearch")
 
 
 @pytest.fixture(scope="session")
-async def opensearch() -> AsyncIterator[Backend]:
-    need_engine("opensearch")
-    async with load_engine("opensearch").start({"quick_start": True}) as node:
-        yield Backend("opensearch", node.endpoint, node)
+def opensearch(keeper: Keeper) -> Backend:
+    return _on_node(keeper, "opensearch")
+
+
+def _on_node(keeper: Keeper, name: str) -> Backend:
+    need_engine(name)
+    node = keeper.started(name, {})
+    return Backend(name, node.endpoint, node)
 
 
 @pytest.fixture(params=list(ADAPTERS))

@@ -23,8 +23,6 @@ pytestmark = pytest.mark.anyio
     [
         ("claude-docs", 0.6930, 0.9483),
         ("codebase-chunks", 0.5896, 0.9275),
-        ("chunk-eval", 0.7890, 0.9936),
-        ("covid-faq", 0.4586, 0.8229),
     ],
 )
 async def test_bm25_is_that_of_the_reference(
