@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from hypothesis import HealthCheck, Phase, settings
 from retrieverbench.run import Engines
 from shared_engines import Keeper, SharedEngines
 from summary_support import write_azure_score, write_matrix, write_told
+
+# A shell that starts us in the background lets SIGINT be ignored, here and in every child; what
+# the tests start is ended by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast examples are made says something about the machine, not about the code.
 # Explaining a failure follows every line that runs, which can take minutes.

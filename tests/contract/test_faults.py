@@ -23,7 +23,7 @@ from fault_proxy import Answer, Fault, FaultProxy, changed, fault_proxy, score_k
 from retrieverbench.engines import engine_names
 from retrieverbench.errors import BackendError
 from retrieverbench.gate import judge
-from retrieverbench.job import Quiet, prepare, run_suite
+from retrieverbench.job import Quiet, begin_suite, prepare, run_suite
 from retrieverbench.model import CaseResult, GoldenCase, Mode, Query, Target, TenantId
 from retrieverbench.run import (
     Engines,
@@ -230,7 +230,7 @@ async def test_a_server_that_dies_mid_load_is_3_and_the_others_finish(
             encoding="utf-8",
         )
         suite = load_suite(folder / "dies.toml")
-        artifact = await run_suite(prepare(suite), environ, Quiet(), anyio.Event())
+        artifact = await run_suite(begin_suite(prepare(suite), environ, Quiet()), anyio.Event())
     died, finished = artifact.targets
     assert finished.scores is not None
     assert died.scores is None

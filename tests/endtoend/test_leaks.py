@@ -119,3 +119,65 @@ def test_a_service_that_leaks_by_itself_is_exit_4(bench: Bench) -> None:
         assert "broken on purpose (text_leg_unfiltered)" in target["backend"]["weaknesses"][0]
     proofs = {t["target"]["mode"]: t["leaks"]["proof"] for t in bench.artifact()["targets"]}
     assert proofs == {"dense": "clean", "lexical": "clean", "hybrid": "leak"}
+
+
+BESIDE = """
+from retrieverbench_adapters.memory import Memory
+
+
+class Joined(Memory):
+    \"\"\"The asker's own uids, with texts that were looked up without the tenant.\"\"\"
+
+    async def put(self, chunks):
+        self.texts = {**getattr(self, "texts", {}), **{c.id: c.text for c in chunks}}
+        await super().put(chunks)
+
+    async def search(self, query):
+        answer = await super().search(query)
+        for hit in answer.hits:
+            hit.text = self.texts[hit.uid.partition("/")[2]]
+        return answer
+
+
+class Counting(Memory):
+    \"\"\"Own hits, and a total that is counted without the tenant.\"\"\"
+
+    chunks = 0
+
+    async def put(self, chunks):
+        self.chunks += len(chunks)
+        await super().put(chunks)
+
+    async def search(self, query):
+        answer = await super().search(query)
+        answer.total = self.chunks if "total" in query.want else None
+        return answer
+
+
+class Misshapen(Memory):
+    \"\"\"No answer that counts as one; what each shows is another's all the same.\"\"\"
+
+    async def search(self, query):
+        return [("birch/leave/annual#1",), ("cedar/leave/annual#1",)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Joined", " foreign and 0 unknown chunks; first: "),
+        ("Misshapen", "failed: none of 5 questions was answered; the first error: "),
+        ("Counting", "totals that count others' chunks: 1; first: 'birch' was told a total of 10"),
+    ],
+)
+def test_what_stands_beside_own_hits_can_be_a_leak(bench: Bench, name: str, told: str) -> None:
+    (bench.folder / "beside.py").write_text(BESIDE)
+    target = f'adapter = "beside.py:{name}"\nmodes = ["lexical"]'
+    done = bench.run("run", bench.suite(target))
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert told in done.stdout
+    (path,) = bench.folder.glob("results/runs/test/*.json")
+    accepted = bench.run("baseline", "accept", path)
+    assert "leaks.findings" not in accepted.stderr, "it counts what it lists"
+    declared = bench.run("run", bench.suite(f"{target}\ndeclares = {{ global_totals = true }}"))
+    assert declared.returncode == (0 if name == "Counting" else 4), declared.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -110,8 +112,12 @@ def test_results_that_cannot_be_kept_are_reported_all_the_same(
     assert done.returncode == code, done.stdout + done.stderr
     assert word in done.stdout
     assert "cannot be written: Not a directory" in done.stderr
-    assert ("nothing valid was kept" in done.stderr) == (code == 5)
+    assert ("it passed, but a report is missing" in done.stderr) == (code == 5)
     assert "Traceback" not in done.stderr
+    told = next(line for line in done.stderr.splitlines() if "is kept in " in line)
+    kept = Path(told.partition("is kept in ")[2].removesuffix(" instead"))
+    assert json.loads(kept.read_bytes())["verdict"]["exit_code"] == (4 if code == 4 else 0)
+    shutil.rmtree(kept.parent)
 
 
 def test_a_broken_baseline_is_2_and_hides_no_leak(bench: Bench) -> None:

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -100,12 +100,13 @@ def test_a_server_that_dies_during_the_run_is_3_and_no_zero(
 
 
 def _kill_postgres(launcher: int) -> None:
-    """End every process that the launcher started, the hard way."""
+    """End every process that the launcher started, the hard way; some end by themselves."""
     import psutil
 
     for child in psutil.Process(launcher).children(recursive=True):
-        if "postgres" in child.name():
-            child.kill()
+        with suppress(psutil.NoSuchProcess):
+            if "postgres" in child.name():
+                child.kill()
 
 
 def chunks_of(bench: Bench) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from apart_support import apart, run_apart
 from retrieverbench.cli.main import _exit_code
 from retrieverbench.cli.output import close_streams, open_streams
 from retrieverbench.gate import judge
-from retrieverbench.job import Quiet, prepare, run_suite
+from retrieverbench.job import Quiet, begin_suite, prepare, run_suite
 from retrieverbench.model import Artifact
 from retrieverbench.run import load_suite
 
@@ -43,7 +43,7 @@ def measure(suite_file: Path) -> Artifact:
     suite = load_suite(suite_file)
 
     async def main() -> Artifact:
-        return await run_suite(prepare(suite), {}, Quiet(), anyio.Event())
+        return await run_suite(begin_suite(prepare(suite), {}, Quiet()), anyio.Event())
 
     artifact = run_apart(main)
     verdict = judge(artifact, suite.gate_rules(), {}, inconclusive_leaks=suite.leaks.inconclusive)

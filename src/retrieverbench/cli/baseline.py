@@ -22,15 +22,21 @@ def baseline() -> None:
 
 
 @baseline.command()
-@click.argument("paths", metavar="ARTIFACT", type=click.Path(path_type=Path), nargs=-1)
+@click.argument(
+    "paths", metavar="ARTIFACT", type=click.Path(path_type=Path, readable=False), nargs=-1
+)
 @click.option("--because", default="", metavar="TEXT", help="Why; kept in the baseline.")
 @click.option("--allow-dirty", is_flag=True, help="Accept a run of an uncommitted tree.")
-@click.option("--results", type=click.Path(path_type=Path), help="Folder that holds baselines/.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, readable=False),
+    help="Folder that holds baselines/.",
+)
 @click.option(
     "--suite",
     "suite_file",
     metavar="SUITE.toml",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     help="The run's suite, where it does not lie as it did then.",
 )
 def accept(

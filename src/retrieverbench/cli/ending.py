@@ -16,6 +16,8 @@ from retrieverbench.cli.output import close_streams
 
 INTERRUPTED = 130
 ASKING = (signal.SIGINT, signal.SIGTERM)
+SAME_SECONDS = 0.2
+"""Signals so close together are one: `timeout` sends its own to the process and to its group."""
 LAST_SECONDS = 3.0
 """How long threads that are not ours may take to end by themselves."""
 _SHOW_CURSOR = b"\x1b[?25h"

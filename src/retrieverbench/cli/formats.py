@@ -117,9 +117,12 @@ def shown_path(file: Path) -> str:
     Outside of any it is seen from the folder that the command runs in, and by its name alone
     where it does not lie below that: whole paths of a machine are nobody's business.
     """
-    whole = file.resolve()
+    try:
+        whole, here = file.resolve(), Path.cwd()
+    except OSError:  # the folder that the command runs in is gone
+        return file.name
     roots = [folder for folder in whole.parents if (folder / ".git").exists()]
-    root = roots[0] if roots else Path.cwd()
+    root = roots[0] if roots else here
     return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else whole.name
 
 

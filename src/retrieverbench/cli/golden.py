@@ -18,8 +18,13 @@ def golden() -> None:
 
 
 @golden.command()
-@click.argument("set_file", metavar="SET.jsonl", type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, metavar="CORPUS.jsonl", type=click.Path(path_type=Path))
+@click.argument("set_file", metavar="SET.jsonl", type=click.Path(path_type=Path, readable=False))
+@click.option(
+    "--corpus",
+    required=True,
+    metavar="CORPUS.jsonl",
+    type=click.Path(path_type=Path, readable=False),
+)
 def check(set_file: Path, corpus: Path) -> None:
     """Read a golden set and its corpus; every fault and warning, a line each.
 
@@ -44,8 +49,15 @@ def check(set_file: Path, corpus: Path) -> None:
 
 
 @golden.command()
-@click.argument("set_file", metavar="NAME.vN.jsonl", type=click.Path(path_type=Path))
-@click.option("--corpus", required=True, metavar="CORPUS.jsonl", type=click.Path(path_type=Path))
+@click.argument(
+    "set_file", metavar="NAME.vN.jsonl", type=click.Path(path_type=Path, readable=False)
+)
+@click.option(
+    "--corpus",
+    required=True,
+    metavar="CORPUS.jsonl",
+    type=click.Path(path_type=Path, readable=False),
+)
 @click.option("--reason", required=True, help="Why this version exists; kept in the manifest.")
 @click.option("--by", "rebuilt_by", default="", help="Who made it; kept in the manifest.")
 @click.option(

@@ -13,7 +13,7 @@ FILES = ("suite.toml", "corpus.jsonl", "golden.v1.jsonl", "golden.v1.manifest.js
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.argument("folder", type=click.Path(path_type=Path, readable=False), default=Path())
 def init(folder: Path) -> None:
     """Write a commented suite and a tiny golden set into FOLDER; nothing is overwritten."""
     from importlib import resources  # slow to import, and only needed here

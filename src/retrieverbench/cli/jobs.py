@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from retrieverbench.cli.crash import defect, foreign_end
 from retrieverbench.cli.formats import (
     Formats,
     annotation_lines,
@@ -23,9 +24,10 @@ from retrieverbench.cli.formats import (
     write_formats,
 )
 from retrieverbench.cli.output import is_terminal, tell, unbroken
+from retrieverbench.cli.streams import kept_streams
 from retrieverbench.cli.supervised import Supervision
 from retrieverbench.cli.surroundings import kept_surroundings
-from retrieverbench.errors import AdapterError, InputError
+from retrieverbench.errors import InputError
 from retrieverbench.files import write_whole
 
 if TYPE_CHECKING:
@@ -96,7 +98,9 @@ def suite_options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 _OPTIONS = (
-    click.argument("suite_file", metavar="SUITE.toml", type=click.Path(path_type=Path)),
+    click.argument(
+        "suite_file", metavar="SUITE.toml", type=click.Path(path_type=Path, readable=False)
+    ),
     click.option(
         "--target", "only", multiple=True, metavar="NAME", help="Only this entry (repeatable)."
     ),
@@ -113,12 +117,14 @@ _OPTIONS = (
         metavar="FILE.py:CLASS",
         help="Run your own retriever beside the suite's targets (repeatable).",
     ),
-    click.option("--results", type=click.Path(path_type=Path), help="Folder for results."),
+    click.option(
+        "--results", type=click.Path(path_type=Path, readable=False), help="Folder for results."
+    ),
     click.option("--compose", is_flag=True, help="Start the servers it needs with docker compose."),
     click.option(
         "--compose-file",
         metavar="FILE",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         default=Path("docker/compose.yaml"),
         show_default=True,
         help="Their compose file.",
@@ -127,7 +133,7 @@ _OPTIONS = (
     click.option(
         "--junit",
         metavar="FILE",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         help="Also write a test report (JUnit XML).",
     ),
     click.option(
@@ -143,22 +149,19 @@ _OPTIONS = (
 def _ended_by_us_alone() -> Iterator[None]:
     """AdapterError for what ends the job and is of an adapter's or an engine's making.
 
-    The command would take it for a reader of our output that left.
+    The command would take it for a reader of our output that left, or for a defect of ours.
     """
     try:
         yield
-    except (BrokenPipeError, SystemExit) as error:
-        from retrieverbench.run.text import place_in_file
-
-        raise AdapterError(
-            f"the run was ended from inside by {error!r}{place_in_file(error)}; look for it in the "
-            "adapters and their clients"
-        ) from error
+    except (Exception, SystemExit) as error:
+        if (foreign := foreign_end(error)) is None or foreign is error:
+            raise
+        raise foreign from error
 
 
 def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = None) -> Ready:
     """Everything that can be found wrong before a backend is touched; InputError if any is."""
-    with kept_surroundings():  # adapters' files are executed
+    with kept_streams(), kept_surroundings():  # adapters' files are executed
         return _ready(chosen, no_timing=no_timing, sarif=sarif)
 
 
@@ -295,7 +298,7 @@ def measure(work: Work, *, plain: bool, needed: Sequence[str] = NEEDED_LATER) ->
     for module in needed:
         with suppress(ModuleNotFoundError):
             importlib.import_module(module)
-    with shown_progress(plain=plain) as progress, kept_surroundings():
+    with kept_streams(), shown_progress(plain=plain) as progress, kept_surroundings():
         return _measured(work, progress)
 
 
@@ -325,13 +328,12 @@ def report(artifact: Artifact, ready: Ready) -> int:
 
     from retrieverbench.report import print_report, run_path
 
-    path = run_path(artifact, ready.folder)
     suite_file = ready.prepared.suite.path
-    fault, faults = _keep(artifact, path)
+    path, faults = _keep(artifact, run_path(artifact, ready.folder))
     faults += write_formats(artifact, ready.formats, suite_file)
     width = None if is_terminal(sys.stdout) else PIPE_WIDTH
-    with unbroken(sys.stdout) as unprinted:
-        print_report(artifact, Console(width=width), path if fault is None else None)
+    with unbroken(sys.stdout) as unprinted, _no_defect_of_reports(faults):
+        print_report(artifact, Console(width=width), path)
         for line in annotation_lines(artifact, ready.formats, suite_file):
             click.echo(line)
         if sys.stdout is not None:
@@ -341,26 +343,54 @@ def report(artifact: Artifact, ready: Ready) -> int:
     for told in faults:
         tell(f"error: {told}")
     if exit_code == 0:
-        what = f"a report is missing ({path} is kept)"
-        if fault is not None:
-            what = "nothing valid was kept"
+        what = "nothing valid was kept" if path is None else f"a report is missing ({path} is kept)"
         tell(f"error: it passed, but {what}: exit {NOTHING_KEPT}")
         return NOTHING_KEPT
     return exit_code
 
 
-def _keep(artifact: Artifact, path: Path) -> tuple[str | None, list[str]]:
+@contextmanager
+def _no_defect_of_reports(faults: list[str]) -> Iterator[None]:
+    """A defect in what is printed does not unsay the verdict."""
+    try:
+        yield
+    except (OSError, ValueError):  # of the stream
+        raise
+    except Exception as error:  # noqa: BLE001
+        faults.append(f"the report cannot be printed: {defect(error)}")
+
+
+def _keep(artifact: Artifact, path: Path) -> tuple[Path | None, list[str]]:
     """Write the artifact, and once it is there its rendering.
 
-    Why the artifact could not be written, None if it could, and everything that could not.
+    Where the artifact lies, None if nowhere, and what could not be written. A run may have taken
+    hours: where it cannot be written at its path, the system's folder for such files is tried.
     """
     from retrieverbench.report import dump_artifact, render_markdown
 
     fault = fault_of_writing(path, lambda: write_whole(path, dump_artifact(artifact)))
+    faults = [] if fault is None else [fault]
     if fault is not None:
-        return fault, [fault]
+        kept = _elsewhere(path.name, artifact)
+        if kept is None:
+            return None, faults
+        path = kept
+        faults.append(f"what was measured is kept in {path} instead")
     shown = path.with_suffix(".md")
     unshown = fault_of_writing(
         shown, lambda: write_whole(shown, render_markdown(artifact).encode())
     )
-    return None, [] if unshown is None else [unshown]
+    return path, faults if unshown is None else [*faults, unshown]
+
+
+def _elsewhere(name: str, artifact: Artifact) -> Path | None:
+    """The artifact in the system's folder for temporary files; None where that fails, too."""
+    import tempfile
+
+    from retrieverbench.report import dump_artifact
+
+    with suppress(Exception):  # why it could not be written where it belongs is told
+        path = Path(tempfile.mkdtemp(prefix="retrieverbench-")) / name
+        write_whole(path, dump_artifact(artifact))
+        return path
+    return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sarif",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     help="Also write what was found as security alerts (SARIF 2.1.0).",
 )
 @click.option(

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
-from retrieverbench.cli.ending import ASKING, INTERRUPTED, end_now, say_now
+from retrieverbench.cli.ending import ASKING, INTERRUPTED, SAME_SECONDS, end_now, say_now
 from retrieverbench.errors import AdapterError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ BREAK = signal.SIGURG
 """We send it to ourselves; by default it does nothing."""
 CALLERS = frozenset({"retrieverbench.run.foreign", "retrieverbench.load.block"})
 """Whose tasks are an adapter's calls."""
-SAME_SECONDS = 0.2
-"""Signals so close together are one: `timeout` sends its own to the process and to its group."""
 BEAT_SECONDS = 0.25
 TELL_SECONDS = 1.0
 BREAK_SECONDS = 3.0
@@ -54,8 +52,8 @@ def run_in_loop(
     off where it runs Python. A task or callback of somebody else's that raises SystemExit or
     KeyboardInterrupt does not end the run; `note` is told. Nor does foreign code that stops the
     loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. A forked
-    child of foreign code ends as soon as it comes back to the loop. Raises
-    AdapterError when `main` was cancelled all the same.
+    child of foreign code ends as soon as it comes back to the loop. Raises AdapterError when
+    `main` was cancelled all the same, and where foreign code closed what the loop itself needs.
     """
     import asyncio
 
@@ -107,12 +105,24 @@ def _run_until_done(
                 note(f"code in the background raised {type(error).__name__}; the run goes on")
         except asyncio.CancelledError:
             pass
-        except RuntimeError:
+        except Exception as error:
             if loop.is_closed():
                 raise
             if not told:
-                note("code in the background stopped the event loop; the run goes on")
+                note(f"code in the background {_told_of(error)}; the run goes on")
             told = True
+
+
+def _told_of(error: Exception) -> str:
+    """What was raised into the loop, where nothing of ours does; AdapterError if it is broken."""
+    if isinstance(error, OSError):
+        raise AdapterError(
+            f"the event loop broke: {error}; look for os.close, os.closerange and "
+            "resource.setrlimit in the adapters and their clients"
+        ) from None
+    if isinstance(error, RuntimeError):
+        return "stopped the event loop"
+    return f"raised {type(error).__name__} into the event loop"
 
 
 @contextmanager
@@ -179,10 +189,12 @@ class _Watch:
         try:
             yield
         finally:
-            signal.set_wakeup_fd(descriptor)
+            with suppress(OSError, ValueError):  # foreign code closed it
+                signal.set_wakeup_fd(descriptor)
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
-            self._outbox.close()
+            with suppress(OSError):
+                self._outbox.close()
             thread.join(BEAT_SECONDS)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -194,7 +206,7 @@ class _Watch:
 
     def _run(self) -> None:
         asked: float | None = None
-        with self._inbox:
+        with suppress(OSError), self._inbox:  # foreign code closed it: no signal is seen any more
             while True:
                 try:
                     numbers = self._inbox.recv(64)

@@ -14,6 +14,7 @@ import traceback
 import click
 
 from retrieverbench.cli.baseline import baseline
+from retrieverbench.cli.crash import why_it_ended
 from retrieverbench.cli.ending import INTERRUPTED, Ending
 from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
@@ -94,9 +95,10 @@ def _exit_code(supervision: Supervision | None = None) -> int:
         if is_fault_of_writing(error):
             tell(f"error: the output cannot be written: {reason(error)}")
             return CRASH
-        with unbroken(sys.stderr):
-            traceback.print_exc()
-        tell("error: this is a defect of retrieverbench; nothing valid was measured")
+        if debug:
+            with unbroken(sys.stderr):
+                traceback.print_exc()
+        tell(f"error: {why_it_ended(error)}")
         return CRASH
     return result if isinstance(result, int) else 0
 

@@ -50,7 +50,7 @@ def unbroken(stream: TextIO | None) -> Iterator[list[str]]:
         yield faults
     except (OSError, ValueError, SystemExit) as error:  # rich exits when its reader left
         _silence(stream)
-        if stream is not sys.stderr and not isinstance(error, BrokenPipeError | SystemExit):
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError | SystemExit):
             faults.append(f"standard output cannot be written: {reason(error)}")
             tell(f"error: {faults[0]}")
 
@@ -64,10 +64,11 @@ def reader_may_leave() -> Iterator[None]:
         _silence(sys.stdout)
 
 
-def tell(text: str) -> None:
-    """One line on standard error, if anybody can read it."""
-    with unbroken(sys.stderr):
-        click.echo(text, err=True)
+def tell(text: str, stream: TextIO | None = None) -> None:
+    """One line on standard error, or on another stream, if anybody can read it."""
+    stream = stream or sys.stderr
+    with unbroken(stream):
+        click.echo(text, stream, err=True)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

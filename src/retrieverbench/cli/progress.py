@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from retrieverbench.cli.output import is_terminal, tell, unbroken
 
@@ -29,7 +29,7 @@ def shown_progress(*, plain: bool = False) -> AbstractContextManager[Progress]:
 def show_progress(*, plain: bool) -> Iterator[Progress]:
     """A Progress that writes to standard error; `plain` for logs and pipes."""
     if plain:
-        yield Lines()
+        yield Lines(sys.stderr)
         return
     from rich.console import Console
     from rich.progress import (
@@ -47,7 +47,7 @@ def show_progress(*, plain: bool) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(file=sys.stderr),
         refresh_per_second=2,
         transient=True,
     )
@@ -61,25 +61,29 @@ def show_progress(*, plain: bool) -> Iterator[Progress]:
 
 
 class Lines:
-    """One line per step."""
+    """One line per step, on a stream of its own: adapters may replace the standard ones."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
 
     def begin(self, what: str, total: int, unit: str = "") -> Advance:
         """Write the step's name; report again only if it takes long."""
         whole = f"{total} {unit}".rstrip()
-        tell(f"{what} ({whole})")
+        tell(f"{what} ({whole})", self._stream)
         start = last = perf_counter()
 
         def advance(done: int) -> None:
             nonlocal last
             if done < total and perf_counter() - last > PLAIN_SECONDS:
                 last = perf_counter()
-                tell(f"{what}: {done} of {whole}{_time_left(done, total, last - start)}")
+                left = _time_left(done, total, last - start)
+                tell(f"{what}: {done} of {whole}{left}", self._stream)
 
         return advance
 
     def note(self, text: str) -> None:
         """Write the line."""
-        tell(text)
+        tell(text, self._stream)
 
 
 def _time_left(done: int, total: int, spent: float) -> str:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.cli.crash import REMEDY, why_it_ended
 from retrieverbench.cli.jobs import (
     NEEDED_FOR_TIMES,
     NEEDED_LATER,
     Chosen,
+    Ready,
     command_line,
     make_ready,
     measure,
     report,
     suite_options,
 )
+from retrieverbench.cli.output import tell
+from retrieverbench.errors import AdapterError
 
 if TYPE_CHECKING:
     import anyio
 
-    from retrieverbench.job import Progress
-    from retrieverbench.model import Artifact
+    from retrieverbench.job import Prepared, Progress
+    from retrieverbench.model import Artifact, Baseline, Verdict
 
 
 @click.command(name="run")
@@ -35,30 +40,64 @@ def run(chosen: Chosen, *, no_timing: bool) -> int:
 
     Writes results/runs/<suite>/<time>-<id>.json and .md and prints the same tables.
     """
-    from retrieverbench.gate import judge
     from retrieverbench.report import load_baselines
 
     ready = make_ready(chosen, no_timing=no_timing)
     prepared, suite = ready.prepared, ready.prepared.suite
     baselines, refusals = load_baselines(ready.folder / "baselines", suite.name, prepared.labels)
-
-    async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
-        from retrieverbench.job import run_suite
-
-        return await run_suite(prepared, os.environ, progress, interrupt, ready.services)
-
-    needed = NEEDED_FOR_TIMES if suite.timing.enabled else NEEDED_LATER
-    artifact = measure(work, plain=chosen.plain, needed=needed)
-    verdict = judge(
-        artifact,
-        prepared.rules,
-        baselines,
-        inconclusive_leaks=suite.leaks.inconclusive,
-        refusals=refusals,
-    )
     file = _seen_from(ready.folder, suite.path)
     command = command_line(chosen, timing=not no_timing)
+    artifact, crash = _measured(ready, plain=chosen.plain)
+    verdict = _judged(artifact, prepared, baselines, refusals, crash)
     return report(replace(artifact, verdict=verdict, suite_file=file, command=command), ready)
+
+
+def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
+    """What was measured, and how the harness crashed, "" if it did not.
+
+    What foreign code broke off is told by the targets. Raises what ended the job before anything
+    was measured.
+    """
+    from retrieverbench.job import Begun, begin_suite, cut_off, run_suite
+
+    begun: list[Begun] = []
+
+    async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
+        begun.append(begin_suite(ready.prepared, os.environ, progress))
+        return await run_suite(begun[0], interrupt, ready.services)
+
+    needed = NEEDED_FOR_TIMES if ready.prepared.suite.timing.enabled else NEEDED_LATER
+    try:
+        return measure(work, plain=plain, needed=needed), ""
+    except (Exception, SystemExit) as error:
+        why = why_it_ended(error)
+        artifact = cut_off(begun[0], why) if begun else None
+        if artifact is None:
+            raise
+        tell(f"error: {why}")
+        return artifact, "" if isinstance(why, AdapterError) else why.reason
+
+
+def _judged(
+    artifact: Artifact,
+    prepared: Prepared,
+    baselines: Mapping[str, Baseline],
+    refusals: Sequence[str],
+    crash: str,
+) -> Verdict:
+    """The verdict; that of a crash where there was one, also here."""
+    from retrieverbench.gate import crashed, judge
+
+    policy = prepared.suite.leaks.inconclusive
+    try:
+        if not crash:
+            return judge(
+                artifact, prepared.rules, baselines, inconclusive_leaks=policy, refusals=refusals
+            )
+    except Exception as error:  # noqa: BLE001 - what was measured is kept all the same
+        crash = why_it_ended(error).reason
+        tell(f"error: {crash}; {REMEDY}")
+    return crashed(artifact, crash)
 
 
 def _seen_from(folder: Path, file: Path) -> str:

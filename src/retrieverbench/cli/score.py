@@ -22,8 +22,8 @@ NOTHING_VALID = RetrieverBenchError.exit_code
 
 
 @click.command()
-@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.argument("qrels_file", metavar="QRELS", type=click.Path(path_type=Path))
+@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path, readable=False))
+@click.argument("qrels_file", metavar="QRELS", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--metrics",
     show_default=f"those of {DEFAULT_METRICS} that the convention has",

@@ -9,19 +9,22 @@ itself ended with 0.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import signal
 from contextlib import suppress
+from time import monotonic
 from types import FrameType
 
-from retrieverbench.cli.ending import ASKING, INTERRUPTED
+from retrieverbench.cli.ending import ASKING, INTERRUPTED, SAME_SECONDS, say_now
 from retrieverbench.cli.output import close_streams
+from retrieverbench.cli.streams import far_copy, identity
 from retrieverbench.errors import AdapterError
 
 TOKEN_BYTES = 16
 """What begins the job's message is new in every run: who writes blindly does not know it."""
+KILL_SECONDS = 3
+"""After a second signal: an adapter can make its process deaf to all but SIGKILL."""
 _MOST = 1 << 20
 """Bytes; more than a pipe holds."""
 
@@ -32,6 +35,7 @@ class Supervision:
     def __init__(self) -> None:
         self._job = 0
         self._outbox = -1
+        self._leads_to: object = None
         self._token = secrets.token_bytes(TOKEN_BYTES)
 
     def begin(self) -> int | None:
@@ -52,6 +56,7 @@ class Supervision:
         os.close(inbox)
         os.set_blocking(outbox, False)  # somebody else may have filled it
         self._job, self._outbox = os.getpid(), outbox
+        self._leads_to = identity(outbox)
         os.setpgid(0, 0)
         for number in (signal.SIGTTIN, signal.SIGTTOU):
             signal.signal(number, signal.SIG_IGN)  # the terminal would stop a background group
@@ -62,8 +67,11 @@ class Supervision:
         return None
 
     def send(self, code: int) -> None:
-        """The job's exit code to the parent; nothing outside the job, a fork of it included."""
-        if os.getpid() == self._job:
+        """The job's exit code to the parent; nothing outside the job, a fork of it included.
+
+        Nothing either where foreign code closed the pipe: its number may be another's by now.
+        """
+        if os.getpid() == self._job and identity(self._outbox) == self._leads_to:
             with suppress(OSError):
                 os.write(self._outbox, self._token + bytes([code]))
 
@@ -71,7 +79,7 @@ class Supervision:
 def _pipe() -> tuple[int, int]:
     """Never in the place of a standard stream that is closed: others write there."""
     ends = os.pipe()
-    inbox, outbox = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)
+    inbox, outbox = map(far_copy, ends)
     for end in ends:
         os.close(end)
     return inbox, outbox
@@ -79,25 +87,10 @@ def _pipe() -> tuple[int, int]:
 
 def _code_of(job: int, inbox: int, token: bytes) -> int:
     """Pass signals on until the job ends; then what it sent, if that can be believed."""
-    asked = False
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
-        os.kill(job, number)
-
-    def pause(_number: int, _frame: FrameType | None) -> None:
-        os.kill(job, signal.SIGSTOP)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        os.kill(job, signal.SIGCONT)  # we go on, and so does the job
-
-    signal.signal(signal.SIGTSTP, pause)
-    for number in ASKING:
-        signal.signal(number, pass_on)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
+    asked = _pass_signals_on(job)
     # The number stays the job's until it is reaped: until then nobody else can get the signals.
     os.waitid(os.P_PID, job, os.WEXITED | os.WNOWAIT)
-    for number in (*ASKING, signal.SIGTSTP):
+    for number in (*ASKING, signal.SIGTSTP, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
     _, status = os.waitpid(job, 0)
     ended = os.waitstatus_to_exitcode(status)
@@ -119,6 +112,33 @@ def _code_of(job: int, inbox: int, token: bytes) -> int:
     return 0
 
 
+def _pass_signals_on(job: int) -> list[float]:
+    """To the job from now on; what is returned grows by the time of each one that asks to end."""
+    asked: list[float] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        if asked and monotonic() - asked[0] >= SAME_SECONDS:
+            signal.alarm(KILL_SECONDS)
+        asked.append(monotonic())
+        os.kill(job, number)
+
+    def kill(_number: int, _frame: FrameType | None) -> None:
+        say_now("warning: the run did not react to the second request to end, and was killed")
+        os.kill(job, signal.SIGKILL)
+
+    def pause(_number: int, _frame: FrameType | None) -> None:
+        os.kill(job, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.kill(job, signal.SIGCONT)  # we go on, and so does the job
+
+    signal.signal(signal.SIGTSTP, pause)
+    signal.signal(signal.SIGALRM, kill)
+    for number in ASKING:
+        signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKING)
+    return asked
+
+
 def _read(inbox: int) -> bytes:
     """What was written; a process that the job left may hold the other end."""
     os.set_blocking(inbox, False)
@@ -131,8 +151,8 @@ def _end(code: int) -> str:
     """How a process ended, and where to look."""
     if code >= 0:
         return (
-            f"ended by itself with code {code}; look for os._exit and os.exec in the adapters "
-            "and their clients"
+            f"ended by itself with code {code}; look for os._exit, os.exec and os.closerange in "
+            "the adapters and their clients"
         )
     name = signal.Signals(-code).name
     remedy = "look for the kernel's out-of-memory message, and for who else sends it"

@@ -4,13 +4,14 @@ from retrieverbench.gate.auditing import judge_audit
 from retrieverbench.gate.compare import differences
 from retrieverbench.gate.evaluate import against_mean
 from retrieverbench.gate.failures import unmeasured
-from retrieverbench.gate.judge import conclude, evaluate_all, judge
+from retrieverbench.gate.judge import conclude, crashed, evaluate_all, judge
 from retrieverbench.gate.leaking import finding_text, leak_of
 from retrieverbench.gate.rules import reach_faults, rule_faults
 
 __all__ = [
     "against_mean",
     "conclude",
+    "crashed",
     "differences",
     "evaluate_all",
     "finding_text",

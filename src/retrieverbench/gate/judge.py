@@ -70,6 +70,18 @@ def conclude(
     return replace(settled(found, results), excused=excused)
 
 
+def crashed(artifact: Artifact, why: str) -> Verdict:
+    """The verdict of a run that the harness itself could not end or judge.
+
+    Leaks that were seen count (4). Nothing else does (5): no rule is evaluated.
+    """
+    found: list[Reason] = [
+        *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
+        (NOTHING, "not measured", why),
+    ]
+    return settled(found, ())
+
+
 def settled(found: list[Reason], results: Sequence[RuleResult]) -> Verdict:
     """The verdict of all reasons: the gravest gives word and exit code."""
     found.sort(key=lambda reason: _ORDER.index(reason[0]))
@@ -127,6 +139,8 @@ def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
     for label, result in unmeasured(artifact):
         is_absent = result.failure_kind == "absent"
         code = PASSED if is_absent and not result.required else BACKEND
+        if result.results:  # answered, but not scored: no fault of the backend's
+            code = NOTHING
         need = "required and " if result.required else ""
         why = f"{need}{'not measured' if is_absent else 'failed'}"
         yield code, "not measured", f"{label}: {why}: {result.failure or 'no reason given'}"

@@ -1,7 +1,7 @@
 """The main job of a suite, from files to an artifact."""
 
 from retrieverbench.job.audit import run_audit
-from retrieverbench.job.execute import run_suite
+from retrieverbench.job.execute import Begun, begin_suite, cut_off, run_suite
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.prepare import Prepared, prepare
 from retrieverbench.job.progress import Advance, Progress, Quiet, fetching, reading
@@ -9,9 +9,12 @@ from retrieverbench.job.verification import verify
 
 __all__ = [
     "Advance",
+    "Begun",
     "Prepared",
     "Progress",
     "Quiet",
+    "begin_suite",
+    "cut_off",
     "fetching",
     "prepare",
     "reading",

@@ -32,7 +32,7 @@ from retrieverbench.model import (
     TargetResult,
     Timings,
 )
-from retrieverbench.run import Place, is_loaded, reason_and_remedy
+from retrieverbench.run import Place, is_loaded, one_line, reason_and_remedy
 
 
 def assemble(
@@ -79,9 +79,12 @@ def run_notes(corpus: Corpus, golden: GoldenSet) -> tuple[str, ...]:
 
 
 def target_results(prepared: Prepared, states: Sequence[EntryState]) -> list[TargetResult]:
-    """One result per entry and mode, in the suite's order."""
+    """One result per entry and mode, in the suite's order.
+
+    A defect of ours, or too little memory, costs the scores of one target and no other's.
+    """
     return [
-        without_secrets(_target_result(prepared, state, mode), state, prepared.corpus.chunks)
+        without_secrets(_kept_result(prepared, state, mode), state, prepared.corpus.chunks)
         for state in states
         for mode in state.entry.modes
     ]
@@ -100,6 +103,24 @@ def bare_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResu
     )
     failure = state.failure or state.unmeasured.get(mode)
     return empty if failure is None else replace(_failed(empty, failure), backend=None)
+
+
+def _kept_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:
+    """The result; without scores, but with the answers as they came, where those cannot be had."""
+    try:
+        return _target_result(prepared, state, mode)
+    except Exception as error:  # noqa: BLE001 - what was measured is not lost to it
+        run = state.runs.get(mode)
+        told = f"its answers could not be scored: {type(error).__name__}: {one_line(error)}"
+        empty = bare_result(prepared, state, mode)
+        return replace(
+            _failed(
+                empty,
+                BackendError(told, remedy="report the defect; the answers are in the artifact"),
+            ),
+            results=run.results if run else (),
+            leaks=_seen_before(prepared, state, empty),
+        )
 
 
 def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResult:

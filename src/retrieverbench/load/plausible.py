@@ -31,6 +31,8 @@ Fault = tuple[str, object, str]
 """A field's path, its value, and what it had to be."""
 SLACK = 1e-6
 """Relative: times are sums of nanoseconds, printed as fractions."""
+EXACT = 1e-12
+"""Relative: numbers made of others that are kept in full."""
 CUT_OFF = 0.99
 """A round that is cut off lasts at least this share of its time; its first request starts late."""
 _IN_FLIGHT = re.compile(r"(\d+\.\d\d) of \d+ requests were in flight .*")
@@ -254,10 +256,10 @@ def noise_faults(noise: Noise, first: Timings, plan: ClosedPlan) -> Iterator[Fau
             yield place, numbers, "low, ratio and high above 0 in this order"
             continue
         floor = max(abs(math.log(found.low)), abs(math.log(found.high)))
-        if not math.isclose(found.floor, floor, rel_tol=SLACK, abs_tol=1e-12):
+        if not math.isclose(found.floor, floor, rel_tol=EXACT, abs_tol=1e-12):
             yield f"{place}.floor", found.floor, f"{floor}, the larger |ln| of low and high"
         middle = (found.low + found.high) / 2
-        if noise.rounds == 2 and not math.isclose(found.ratio, middle, rel_tol=SLACK):
+        if noise.rounds == 2 and not math.isclose(found.ratio, middle, rel_tol=EXACT):
             yield f"{place}.ratio", found.ratio, f"{middle}, the median of two rounds"
     for word, count in noise.errors.items():
         if count < 1:

@@ -28,9 +28,12 @@ def run_path(artifact: Artifact, results: Path) -> Path:
 def newest_artifact(folder: Path) -> Path:
     """The newest of the artifacts that lie in a folder, by the time in their names.
 
-    Raises InputError for a folder without any.
+    Raises InputError for a folder without any, or one that cannot be read.
     """
-    found = [path for path in folder.glob("*.json") if _NAME.fullmatch(path.name)]
+    try:
+        found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}; name a folder") from None
     if not found:
         raise InputError(
             f"{folder}: holds no artifact; name a folder results/runs/<suite> or a file in it"

@@ -19,7 +19,7 @@ from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapt
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import load_suite
-from retrieverbench.run.text import one_line, reason_and_remedy, text_of
+from retrieverbench.run.text import one_line, place_in_file, reason_and_remedy, text_of
 
 __all__ = [
     "LAYOUTS",
@@ -48,6 +48,7 @@ __all__ = [
     "one_line",
     "open_adapter",
     "open_place",
+    "place_in_file",
     "place_name",
     "read_response",
     "reason_and_remedy",

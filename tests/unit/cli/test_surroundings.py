@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import locale
 import os
+import resource
+import signal
 import sys
 from pathlib import Path
 
@@ -15,7 +18,14 @@ def surroundings() -> tuple[object, ...]:
     mask = os.umask(0)
     os.umask(mask)
     where, limit = Path.cwd(), sys.getrecursionlimit()
-    return where, mask, limit, dict(os.environ), list(sys.path), list(sys.meta_path)
+    process = (
+        locale.setlocale(locale.LC_ALL),
+        signal.getsignal(signal.SIGVTALRM),
+        signal.getitimer(signal.ITIMER_VIRTUAL),
+        sys.getprofile(),
+        resource.getrlimit(resource.RLIMIT_CORE),
+    )
+    return where, mask, limit, dict(os.environ), list(sys.path), list(sys.meta_path), process
 
 
 def _spoil(folder: Path) -> None:
@@ -26,6 +36,11 @@ def _spoil(folder: Path) -> None:
     os.environ.clear()
     sys.path.clear()
     sys.meta_path.clear()
+    locale.setlocale(locale.LC_ALL, "POSIX")
+    signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 3600.0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    sys.setprofile(lambda *_: None)
     raise ValueError("of the adapter")
 
 

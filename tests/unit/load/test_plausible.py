@@ -122,6 +122,7 @@ def test_a_round_that_was_cut_off_may_ask_less() -> None:
         (Repeat(1.0, 0.9, 1.1, 0.10536051565782628), 2, None),
         (Repeat(1.0, 0.9, 1.1, 0.01), 2, "noise.repeats.p50.floor"),
         (Repeat(1.05, 0.9, 1.1, 0.10536051565782628), 2, "noise.repeats.p50.ratio"),
+        (Repeat(2.7, 0.200002, 5.2, 1.6486586255873816), 2, "noise.repeats.p50.ratio"),
         (Repeat(1.2, 0.9, 1.1, 0.10536051565782628), 2, "noise.repeats.p50"),
         (Repeat(1.0, 0.9, 1.1, 0.10536051565782628), 3, "noise.rounds"),
     ],
