@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from retrieverbench.gate.against import baseline_mean
 from retrieverbench.gate.compare import differences
-from retrieverbench.gate.reach import GUARD, limit_fault, loss_fault, reach
+from retrieverbench.gate.reach import GUARD, limit_fault, loss_fault, reach, slice_fault
 from retrieverbench.gate.rules import own_faults
 from retrieverbench.gate.subjects import (
     canonical,
@@ -28,9 +28,6 @@ from retrieverbench.model import (
     TargetResult,
     Word,
 )
-
-MIN_SLICE = 5
-"""A slice of fewer cases cannot carry a rule."""
 
 DEFAULT_COUNTERS: Mapping[str, float] = {
     "errors": 0,
@@ -91,13 +88,12 @@ def _part(rule: Rule, scores: Scores) -> _Part | str:
         n = int(scores.counters.get("cases") or 0)
         return _Part(n, scores.means, scores.counters, None)
     field, value = next(iter(rule.slice.items()))
-    for found in scores.slices:
-        if found.field == field and found.value == value:
-            if found.n < MIN_SLICE:
-                return f"slice {field}={value} has {found.n} cases; a rule needs {MIN_SLICE}"
-            return _Part(found.n, found.means, found.counters, found.cases)
-    known = [part.value for part in scores.slices if part.field == field]
-    return f"slice {field}={value} has no cases; known: {', '.join(known) or 'none'}"
+    of_field = {part.value: part for part in scores.slices if part.field == field}
+    found = of_field.get(value)
+    if fault := slice_fault(field, value, found.n if found else 0, of_field):
+        return fault
+    assert found is not None
+    return _Part(found.n, found.means, found.counters, found.cases)
 
 
 def _observe(rule: Rule, scores: Scores, part: _Part) -> _Observed:

@@ -7,10 +7,13 @@ about the retriever: both are refused.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from retrieverbench.metrics import COUNTERS
 from retrieverbench.model import GoldenRecord, Rule
 
+MIN_SLICE = 5
+"""A slice of fewer cases cannot carry a rule."""
 GUARD = 1e-9
 """Comparisons of points favour passing by this much, and round nothing."""
 
@@ -33,8 +36,12 @@ OF_DEPTH = frozenset({"depth_min", "depth_median", "depth_max"})
 OF_HITS = frozenset({"duplicates", "forbidden"})
 """Counters of hits: at most one for each place of each answer."""
 OF_FORBIDDEN = frozenset({"forbidden", "forbidden_rate", "forbidden_first"})
-"""Nothing but 0 where the set forbids no chunk and the corpus has no superseded one."""
-OF_SET = frozenset({"cases", "unanswerable", "needs_review"})
+"""Of cases that forbid a chunk alone, unless the corpus has a superseded one."""
+OF_UNANSWERABLE = frozenset(
+    {"abstention_rate", "false_answer_rate", "abstention_accuracy", "abstention_auc"}
+)
+"""Shares of nothing where every case has an answer."""
+OF_SET = frozenset({"cases", "no_relevant", "unanswerable", "needs_review"})
 """Counters that the golden set decides, whatever is answered."""
 ENDLESS = frozenset({"cases", "unknown_cases"})
 """What the set or the file says; nothing of a run bounds it."""
@@ -55,21 +62,40 @@ def reach(
         return -1.0, 1.0
     if base == "worst_tenant":  # which is at most the mean over all cases
         return 0.0, _ceiling(name.partition(":")[2], golden)
-    if golden is not None and base in OF_SET:
-        return (float(getattr(golden, base)),) * 2
-    if golden is not None and base in OF_FORBIDDEN and _forbids_nothing(golden):
-        return 0.0, 0.0
     if base not in COUNTERS:
         return 0.0, _ceiling(name, golden)
+    decided = getattr(golden, base) if golden is not None and base in OF_SET else None
+    if decided is not None:
+        return float(decided), float(decided)
+    return 0.0, _most(base, float(cut) if cut else depth, golden, cases, depth)
+
+
+def _most(base: str, cut: float, golden: GoldenRecord | None, cases: float, depth: float) -> float:
+    """The largest value of a counter."""
     if base in ENDLESS:
-        return 0.0, math.inf
-    if base in OF_CASES:
-        return 0.0, cases
+        return math.inf
     if base in OF_DEPTH:
-        return 0.0, depth
+        return depth
+    if base in OF_FORBIDDEN:
+        cases = _forbidding(golden, cases)
+    if base in OF_CASES:
+        return cases
     if base in OF_HITS:
-        return 0.0, cases * (float(cut) if cut else depth)
-    return 0.0, 1.0
+        return cases * cut
+    if base == "forbidden_rate" and golden is not None:
+        return cases / golden.cases
+    return 1.0
+
+
+def undefined(name: str, golden: GoldenRecord) -> str | None:
+    """Why a metric or counter has no value, whatever is answered; None if it can have one."""
+    answerable = golden.cases - golden.unanswerable - (golden.no_relevant or 0)
+    base = name.partition(":")[0].partition("@")[0]
+    if base in OF_UNANSWERABLE and not golden.unanswerable:
+        return "no case is unanswerable"
+    if base not in COUNTERS and answerable <= 0:
+        return "no case has a relevant chunk"
+    return None
 
 
 def limit_fault(rule: Rule, low: float, high: float) -> str | None:
@@ -97,6 +123,15 @@ def limit_fault(rule: Rule, low: float, high: float) -> str | None:
     return f"value: {limit:g} cannot fail: {subject} is never {side} here; {remedy}{shown}"
 
 
+def slice_fault(field: str, value: str, cases: int, known: Iterable[str]) -> str | None:
+    """Why a slice of so many cases cannot carry a rule; None if it can."""
+    if not cases:
+        return f"slice {field}={value} has no cases; known: {', '.join(known) or 'none'}"
+    if cases < MIN_SLICE:
+        return f"slice {field}={value} has {cases} cases; a rule needs {MIN_SLICE}"
+    return None
+
+
 def loss_fault(rule: Rule, then: float, low: float, high: float, *, lower: bool) -> str | None:
     """Why nothing can be lost that the rule does not tolerate; None if something can.
 
@@ -114,8 +149,11 @@ def loss_fault(rule: Rule, then: float, low: float, high: float, *, lower: bool)
     )
 
 
-def _forbids_nothing(golden: GoldenRecord) -> bool:
-    return golden.forbidding == 0 and golden.superseded == 0
+def _forbidding(golden: GoldenRecord | None, cases: float) -> float:
+    """In how many cases a forbidden chunk can come: in all, if the corpus has superseded ones."""
+    if golden is None or golden.superseded or golden.forbidding is None:
+        return cases
+    return min(cases, golden.forbidding)
 
 
 def _ceiling(name: str, golden: GoldenRecord | None) -> float:

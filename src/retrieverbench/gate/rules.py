@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from retrieverbench.gate.reach import limit_fault, reach
-from retrieverbench.gate.subjects import canonical, counter_fault, subject_fault
+from retrieverbench.gate.reach import limit_fault, reach, slice_fault, undefined
+from retrieverbench.gate.subjects import PER_METRIC, canonical, counter_fault, subject_fault
 from retrieverbench.metrics.scoring import SLICES
 from retrieverbench.model import GoldenRecord, Rule, Target
 from retrieverbench.options import nearest
@@ -43,27 +43,47 @@ def rule_faults(
     ]
 
 
+Records = Mapping[tuple[str, str], GoldenRecord]
+"""By field and value of a slice."""
+
+
 def reach_faults(
     rules: Sequence[Rule],
     golden: GoldenRecord,
     depth: int,
     file: str,
     lines: Mapping[tuple[str | int, ...], int] | None = None,
+    slices: Records | None = None,
 ) -> list[str]:
-    """As `rule_faults`, for limits that no answers to this set could break, or none keep.
+    """As `rule_faults`, for rules that no answers to this set could break, or none keep.
 
-    Rules without fault of their own are looked at; those of a slice are when it is known.
+    Rules without fault of their own are looked at; `slices` are those that the set has.
     """
     faults = []
     for number, rule in enumerate(rules):
-        name = rule.metric or rule.counter
-        if name is None or rule.slice:
-            continue
-        low, high = reach(canonical(name), golden, golden.cases, depth)
-        if text := limit_fault(rule, low, high):
+        if text := _reach_fault(rule, golden, depth, slices or {}):
             line = _line(rule, number, text, lines or {})
             faults.append(f"{file}:{line}: rules.{number}.{text}")
     return faults
+
+
+def _reach_fault(rule: Rule, golden: GoldenRecord, depth: int, slices: Records) -> str | None:
+    if rule.kind == "must_pass" and not golden.must_pass:
+        return "kind: no case of the golden set is marked must_pass; mark one, or remove the rule"
+    for field, value in rule.slice.items():
+        known = [other for name, other in slices if name == field]
+        part = slices.get((field, value))
+        if fault := slice_fault(field, value, part.cases if part else 0, known):
+            return f"slice: {fault}"
+        golden = part or golden
+    subject = rule.metric or rule.counter
+    if subject is None:
+        return None
+    name = canonical(subject)
+    if why := undefined(name, golden):
+        key = "metric" if rule.metric else "counter"
+        return f"{key}: {subject} has no value here: {why}; remove the rule, or add such cases"
+    return limit_fault(rule, *reach(name, golden, golden.cases, depth))
 
 
 def _line(rule: Rule, number: int, text: str, lines: Mapping[tuple[str | int, ...], int]) -> int:
@@ -152,6 +172,9 @@ def _slice_faults(rule: Rule) -> Iterator[str]:
         return
     if rule.kind == "must_pass":
         yield "slice: a 'must_pass' rule has no such key; remove it"
+    subject = (rule.metric or rule.counter or "").strip()
+    if subject.partition(":")[0] in {*PER_METRIC, "unknown_cases"}:
+        yield f"slice: {subject} is of the whole set alone; remove the slice"
     if len(rule.slice) > 1:
         yield "slice: name one field, such as { tenant = 'acme' }"
     for field in sorted(rule.slice.keys() - set(SLICE_FIELDS)):

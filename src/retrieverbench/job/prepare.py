@@ -9,7 +9,7 @@ from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.gate import reach_faults, rule_faults
 from retrieverbench.golden import OnRead, load_set, load_vectors, select_cases
 from retrieverbench.job.progress import Progress, Quiet, reading
-from retrieverbench.job.scoring import chunks_per_tenant, golden_record
+from retrieverbench.job.scoring import chunks_per_tenant, golden_record, slice_records
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Corpus, GoldenCase, GoldenSet, Rule
 from retrieverbench.options import nearest
@@ -91,7 +91,9 @@ def prepare(
     faults = _attach_faults(suite, kept, corpus)
     if rules:
         record = golden_record(golden, corpus, metrics)
-        faults += reach_faults(rules, record, suite.depth, str(suite.path), suite.lines)
+        parts = slice_records(golden, corpus, metrics) if any(r.slice for r in rules) else ()
+        slices = {(field, value): part for field, value, part in parts}
+        faults += reach_faults(rules, record, suite.depth, str(suite.path), suite.lines, slices)
     if faults:
         raise InputError(*faults)
     return Prepared(

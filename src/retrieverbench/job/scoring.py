@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from retrieverbench.metrics import parse_metric, score_run
+from retrieverbench.metrics import parse_metric, parts_of, score_run
 from retrieverbench.model import (
     CaseResult,
     Corpus,
@@ -61,7 +62,28 @@ def golden_record(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> 
         ceilings=_ceilings(golden, corpus, metrics),
         superseded=stored(corpus.chunks).superseded,
         forbidding=sum(bool(case.forbidden or case.forbidden_foreign) for case in cases),
+        no_relevant=sum(_has_none(case, golden.relevance_level) for case in cases),
     )
+
+
+def slice_records(
+    golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]
+) -> Iterator[tuple[str, str, GoldenRecord]]:
+    """Field, value and record of each slice, in which chunks of its own tenants alone count."""
+    for field, value, places in parts_of(golden.cases):
+        cases = tuple(golden.cases[place] for place in places)
+        record = golden_record(replace(golden, cases=cases), corpus, metrics)
+        superseded = stored(corpus.chunks).superseded_of({case.tenant for case in cases})
+        yield field, value, replace(record, superseded=superseded)
+
+
+def _has_none(case: GoldenCase, level: int) -> bool:
+    """Whether an answerable case has no relevant chunk, by list or by grade."""
+    if case.relevant is None:
+        found = any(grade >= level for grade in (case.grades or {}).values())
+    else:
+        found = bool(case.relevant)
+    return not case.unanswerable and not found
 
 
 def _ceilings(golden: GoldenSet, corpus: Corpus, metrics: Sequence[str]) -> dict[str, float]:

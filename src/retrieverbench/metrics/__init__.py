@@ -8,7 +8,7 @@ from retrieverbench.metrics.declarations import (
     lower_is_better,
     parse_metric,
 )
-from retrieverbench.metrics.scoring import score_run
+from retrieverbench.metrics.scoring import parts_of, score_run
 from retrieverbench.metrics.trec import TrecScores, score_trec
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "TrecScores",
     "lower_is_better",
     "parse_metric",
+    "parts_of",
     "score_run",
     "score_trec",
 ]

@@ -15,7 +15,7 @@ from retrieverbench.metrics.declarations import METRICS, Metric, parse_metric
 from retrieverbench.metrics.evaluate import FAILED, evaluate
 from retrieverbench.metrics.rows import Row, join
 from retrieverbench.metrics.ties import tie_ranges
-from retrieverbench.model import CaseValue, GoldenSet, Mean, Run, Scores, Slice
+from retrieverbench.model import CaseValue, GoldenCase, GoldenSet, Mean, Run, Scores, Slice
 
 SLICES = ("tenant", "category", "kind", "lang", "source", "variant")
 Cases = Mapping[str, Mapping[str, CaseValue]]
@@ -140,22 +140,27 @@ def _mean(values: Sequence[CaseValue]) -> Mean:
     return replace(mean, tie_range=(low, high))
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[tuple[str, str, list[Row]]]:
-    """Every slice that holds a case: field, value, rows."""
+def parts_of(cases: Sequence[GoldenCase]) -> Iterator[tuple[str, str, list[int]]]:
+    """Every slice that holds a case: field, value, and the places of its cases."""
     for field in SLICES:
-        parts: dict[str, list[Row]] = {}
-        for row in rows:
-            value = getattr(row.case, field)
+        parts: dict[str, list[int]] = {}
+        for place, case in enumerate(cases):
+            value = getattr(case, field)
             if value is not None:
                 word = re.split("[-:]", value)[0] if field == "source" else str(value)
-                parts.setdefault(word, []).append(row)
+                parts.setdefault(word, []).append(place)
         for word in sorted(parts):
             yield field, word, parts[word]
-    originals = [row for row in rows if row.case.parent is None]
-    settled = [row for row in rows if not row.case.needs_review]
+    originals = [place for place, case in enumerate(cases) if case.parent is None]
+    settled = [place for place, case in enumerate(cases) if not case.needs_review]
     for field, part in (("derived", originals), ("needs_review", settled)):
-        if 0 < len(part) < len(rows):
+        if 0 < len(part) < len(cases):
             yield field, "no", part
+
+
+def _parts(rows: Sequence[Row]) -> Iterator[tuple[str, str, list[Row]]]:
+    for field, value, places in parts_of([row.case for row in rows]):
+        yield field, value, [rows[place] for place in places]
 
 
 def _derived(rows: Sequence[Row], cases: Cases, slices: Sequence[Slice]) -> Counters:

@@ -87,7 +87,8 @@ class GoldenRecord:
 
     `ceilings` are the highest means that answers could reach, by canonical metric name, of the
     metrics that cannot reach 1 on this set. `superseded` chunks have been replaced by newer ones.
-    `forbidding` cases forbid a chunk; None where the artifact does not tell.
+    `forbidding` cases forbid a chunk, and `no_relevant` ones have an answer by no chunk; None
+    where the artifact does not tell.
     """
 
     name: str
@@ -106,6 +107,7 @@ class GoldenRecord:
     ceilings: Mapping[str, float] = field(default_factory=dict)
     superseded: int = 0
     forbidding: int | None = None
+    no_relevant: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

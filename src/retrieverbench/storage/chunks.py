@@ -13,7 +13,7 @@ import sqlite3
 import unicodedata
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast, overload
 
@@ -90,6 +90,12 @@ class ChunkStore(Sequence[Chunk]):
     def superseded(self) -> int:
         """How many chunks were replaced by newer ones."""
         return cast("int", self._one("SELECT count(*) FROM chunks WHERE superseded")[0])
+
+    def superseded_of(self, tenants: Collection[TenantId]) -> int:
+        """How many chunks of these tenants were replaced by newer ones."""
+        counts = "SELECT tenant, count(*) FROM chunks WHERE superseded GROUP BY tenant"
+        rows = self._connection.execute(counts)
+        return sum(n for number, n in rows if self._tenants[number] in tenants)
 
     def superseded_among(self, uids: Iterable[str]) -> frozenset[str]:
         """Those of these uids whose chunks were replaced by newer ones."""

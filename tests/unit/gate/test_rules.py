@@ -142,12 +142,39 @@ def record(ceilings: dict[str, float]) -> GoldenRecord:
         (rule("maximum", metric="Precision@3-l2", value=0.3), "value: 0.3 cannot fail"),
         (rule("maximum", metric="P@3", value=0.3), "value: 0.3 cannot fail"),
         (rule(metric="P@5", value=0.3, slice={"tenant": "a"}), ""),
-        (rule("must_pass"), ""),
+        (rule(metric="P@5", value=0.5, slice={"tenant": "a"}), "value: 0.5 cannot be met"),
+        (rule("counter", counter="no_relevant", value=0), "value: 0 judges no answer"),
+        (rule("counter", counter="forbidden@5", value=10), "value: 10 cannot fail"),
+        (rule("maximum", metric="forbidden_rate@5", value=0.2), "value: 0.2 cannot fail"),
+        (rule("counter", counter="forbidden_first", value=2), "value: 2 cannot fail"),
+        (rule("counter", counter="forbidden_first", value=1), ""),
+        (
+            rule(metric="abstention_rate", value=0.5, slice={"tenant": "a"}),
+            "metric: abstention_rate has no value here: no case is unanswerable",
+        ),
+        (rule(metric="Recall@5", value=0.5, slice={"kind": "k"}), "metric: Recall@5 has no value"),
+        (rule("must_pass"), "kind: no case of the golden set is marked must_pass"),
+        (rule(slice={"tenant": "b"}), "slice: slice tenant=b has no cases; known: a"),
+        (rule(slice={"lang": "en"}), "slice: slice lang=en has 4 cases; a rule needs 5"),
+        (rule("counter", value=6, slice={"tenant": "a"}), "value: 6 cannot fail"),
+        (
+            rule("counter", counter="forbidden@5", value=0, slice={"tenant": "a"}),
+            "value: 0 judges no answer: forbidden@5 is always 0 here",
+        ),
     ],
 )
 def test_limits_that_no_answer_to_the_set_breaks_or_keeps(made: Rule, fault: str) -> None:
     golden = record({"precision@5": 0.25, "precision@3-l2": 0.3})
-    found = reach_faults([made], golden, 10, "s.toml", {("rules", 0, "value"): 9})
+    golden = replace(golden, forbidding=2, no_relevant=0)
+    plain = replace(golden, unanswerable=0, forbidding=0)
+    slices = {
+        ("tenant", "a"): replace(plain, cases=6, ceilings={"precision@5": 0.4}),
+        ("lang", "en"): replace(plain, cases=4),
+        ("kind", "k"): replace(plain, cases=5, unanswerable=3, no_relevant=2),
+    }
+    keys = ("value", "metric", "kind", "slice")
+    lines: dict[tuple[str | int, ...], int] = {("rules", 0, key): 9 for key in keys}
+    found = reach_faults([made], golden, 10, "s.toml", lines, slices)
     assert [line.startswith(f"s.toml:9: rules.0.{fault}") for line in found] == [True] * bool(fault)
 
 
@@ -156,7 +183,7 @@ def test_limits_that_no_answer_to_the_set_breaks_or_keeps(made: Rule, fault: str
     [
         rule("counter", counter="forbidden@5", value=0),
         rule("counter", counter="forbidden_first", value=0),
-        rule("maximum", metric="forbidden_rate@5", value=0.1),
+        rule("maximum", metric="forbidden_rate@5", value=0.05),
     ],
 )
 def test_a_set_that_forbids_nothing_cannot_judge_what_is_forbidden(made: Rule) -> None:

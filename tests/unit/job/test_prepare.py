@@ -86,7 +86,7 @@ def test_rules_of_targets_left_out_are_no_fault(folder: Path) -> None:
     path = folder / "suite.toml"
     path.write_text(
         f'{HEAD}{MEMORY}[[targets]]\nname = "other"\nadapter = "memory"\n'
-        '[[rules]]\nkind = "must_pass"\ntargets = ["memory"]\n',
+        '[[rules]]\nkind = "minimum"\nmetric = "MRR"\nvalue = 0.5\ntargets = ["memory"]\n',
         encoding="utf-8",
     )
     prepared = prepare(load_suite(path), only=frozenset({"other"}))

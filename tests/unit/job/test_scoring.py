@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from retrieverbench.job.scoring import golden_record
+from retrieverbench.job.scoring import golden_record, slice_records
 from retrieverbench.model import Chunk, Corpus, GoldenCase, GoldenSet, TenantId
 
 ACME = TenantId("acme")
@@ -36,3 +37,16 @@ def test_the_highest_precision_is_that_of_answers_with_every_relevant_chunk(
     assert record.ceilings == pytest.approx(ceilings)
     assert record.superseded == 2
     assert record.forbidding == 1
+    assert record.no_relevant == 0
+    assert golden_record(replace(golden, relevance_level=4), corpus, metrics).no_relevant == 1
+
+
+def test_a_slice_has_its_own_cases_and_the_superseded_chunks_of_its_tenants() -> None:
+    other = GoldenCase("d", "two", TenantId("birch"), ("1",))
+    golden = GoldenSet("s", 1, "a" * 64, (*CASES, other))
+    corpus = Corpus("c", (*CHUNKS, Chunk("1", TenantId("birch"), "text")), "b" * 64)
+    found = {(f, v): part for f, v, part in slice_records(golden, corpus, ["precision@2"])}
+    acme, birch = found["tenant", "acme"], found["tenant", "birch"]
+    assert (acme.cases, acme.forbidding, acme.superseded, acme.unanswerable) == (3, 1, 2, 1)
+    assert (birch.cases, birch.forbidding, birch.superseded, birch.unanswerable) == (1, 0, 0, 0)
+    assert birch.ceilings == {"precision@2": 0.5}

@@ -76,6 +76,8 @@ def _other_set(artifact: Artifact, golden: GoldenSet, corpus: Corpus) -> Iterato
     here = golden_record(golden, corpus, artifact.metrics)
     if artifact.golden.forbidding is None:
         here = replace(here, forbidding=None)
+    if artifact.golden.no_relevant is None:
+        here = replace(here, no_relevant=None)
     for fault in compare("golden", artifact.golden, here, "by the files here"):
         yield f"{fault}; bring back the files that were asked, or run the suite again"
 
