@@ -123,7 +123,9 @@ def read_hit(raw: Mapping[str, Any], fields: Fields, *, want_text: bool) -> Hit:
     """One hit, checked; its text is in `content` where a chunk of ours has no title."""
     uid, score, tenant = raw[fields.id], raw["@search.score"], raw[fields.tenant]
     if not isinstance(uid, str) or not isinstance(score, float) or not math.isfinite(score):
-        raise AdapterError(f"azure_search: search: uid {uid!r:.80} with score {score!r}")
+        shown = f"{fields.id} {uid!r:.80} with score {score!r}"
+        remedy = "" if isinstance(uid, str) or fields.own else "name a field of text as attach.id"
+        raise AdapterError(f"azure_search: search: a hit has {shown}", remedy=remedy)
     text = None
     if want_text and fields.own:
         text = raw["content"] if raw["text"] is None else raw["text"]

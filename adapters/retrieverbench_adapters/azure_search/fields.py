@@ -75,9 +75,13 @@ def mapping_faults(settings: Settings, fields: Fields, shown: Mapping[str, Any])
 
 
 def _strings(fields: Fields, present: Mapping[str, Any]) -> list[str]:
+    roles = (
+        ("id", fields.id, "names a chunk; name such a field: the index's key is one"),
+        ("tenant", fields.tenant, "is compared exactly; put the owner into such a field, too"),
+    )
     found = [
-        f"attach.{role}: {name!r} is {present[name]['type']}; only Edm.String is compared exactly"
-        for role, name in (("id", fields.id), ("tenant", fields.tenant))
+        f"attach.{role}: {name!r} is {present[name]['type']}; only Edm.String {why}"
+        for role, name, why in roles
         if present[name]["type"] != "Edm.String"
     ]
     if not present[fields.id].get("retrievable", True):

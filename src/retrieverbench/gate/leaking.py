@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrieverbench.errors import Code
-from retrieverbench.model import LeakCheck, LeakFinding, TargetResult
+from retrieverbench.model import NOT_IN_CORPUS, LeakCheck, LeakFinding, TargetResult
 
 
 def leak_of(result: TargetResult) -> str | None:
@@ -11,7 +11,7 @@ def leak_of(result: TargetResult) -> str | None:
     leaks = result.leaks
     timed = result.timings.errors.get(Code.TENANT_VIOLATION.word, 0) if result.timings else 0
     if leaks is not None and (leaks.proof == "leak" or leaks.findings):
-        return f"{result.target.label}: {_text(leaks)}"
+        return f"{result.target.label}: {_text(leaks)}{_mapping_hint(result)}"
     if timed:
         return f"{result.target.label}: {timed} timed answers held a chunk of another tenant"
     return None
@@ -33,6 +33,14 @@ def finding_text(finding: LeakFinding) -> str:
         f"case {finding.case_id!r} of {finding.tenant!r} got {finding.uid!r} "
         f"{where} ({finding.seen_in}), which {owner}{hint}"
     )
+
+
+def _mapping_hint(result: TargetResult) -> str:
+    """What else it may be where not one id of an attached index is known."""
+    uids = [uid for case in result.results for uid, _ in case.hits]
+    if not uids or not all(uid.startswith(NOT_IN_CORPUS) for uid in uids):
+        return ""
+    return "; no id of the index is in the corpus: check attach.id and attach.matches first"
 
 
 def _text(leaks: LeakCheck) -> str:

@@ -57,7 +57,10 @@ def leak_columns(
     trials = distinct + (canaries.answered if canaries else 0)
     counted = sum(not finding.uid for finding in totals)
     unknown = sum(finding.owner is None for finding in of_target) - counted
-    asked = {(f.seen_in, f.case_id, f.tenant) for f in of_target if f.seen_in != "timed"}
+    answers = [
+        f for f in (*found, *(canaries.findings if canaries else ())) if f.seen_in != "timed"
+    ]
+    asked = {(f.seen_in, f.case_id, f.tenant) for f in answers}
     is_clean = not findings and reason is None
     return LeakCheck(
         answers=len(judged) + timed.answers + (canaries.answers if canaries else 0),

@@ -23,7 +23,7 @@ from retrieverbench.model.audit import (
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
-from retrieverbench.model.leaks import LeakCheck, LeakFinding, Proof
+from retrieverbench.model.leaks import NOT_IN_CORPUS, LeakCheck, LeakFinding, Proof
 from retrieverbench.model.listing import Listing
 from retrieverbench.model.run import CaseResult, CaseStatus, Run, Target
 from retrieverbench.model.scores import CaseValue, Mean, Scores, Slice
@@ -59,6 +59,7 @@ __all__ = [
     "BASELINE_SCHEMA",
     "DEFAULT_TENANT_PATTERN",
     "MODES",
+    "NOT_IN_CORPUS",
     "SCHEMA",
     "SEVERITIES",
     "Agreement",

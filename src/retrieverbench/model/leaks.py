@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Proof = Literal["clean", "leak", "inconclusive", "not applicable"]
+NOT_IN_CORPUS = "not in the corpus: "
+"""Before an id of an attached index that the corpus does not hold; no uid begins so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from retrieverbench.adapter import Attached
 from retrieverbench.errors import InputError
+from retrieverbench.model import NOT_IN_CORPUS
 
 if TYPE_CHECKING:
     from retrieverbench.model import Chunk
@@ -81,4 +82,4 @@ def is_field(matches: str) -> bool:
 
 def uid_of(key: str, keys: Mapping[str, str]) -> str:
     """The chunk's uid; an unknown key stays recognisable and can never pass for a chunk."""
-    return keys.get(key) or f"not in the corpus: {key}"
+    return keys.get(key) or f"{NOT_IN_CORPUS}{key}"

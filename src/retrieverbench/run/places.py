@@ -341,9 +341,10 @@ def _check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
     if more:
         raise AdapterError(
             f"the corpus does not cover the index: {'; '.join(more[:3])}"
-            f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}; "
-            "export every chunk of the index, with its owner, as the corpus",
+            f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}",
             code=Code.WRONG_COUNT,
+            remedy="export every chunk of the index, with its owner, as the corpus, and check that "
+            "attach.tenant names the field of the owner",
         )
 
 

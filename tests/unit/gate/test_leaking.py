@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from retrieverbench.gate import leak_of
-from retrieverbench.model import LeakCheck, LeakFinding, TargetResult, Timings
+from retrieverbench.model import CaseResult, LeakCheck, LeakFinding, TargetResult, Timings
 
 MakeResult = Callable[..., TargetResult]
 FINDING = LeakFinding("t", "c1", "acme", "globex/1", 2, "globex", "quality")
@@ -27,6 +27,21 @@ def test_clean_target(make_result: MakeResult) -> None:
     assert leak_of(make_result()) is None
     assert leak_of(make_result(timings=timings(wrong_count=3, timeout=1))) is None
     assert leak_of(make_result(leaks=None)) is None
+
+
+def test_of_an_index_none_of_whose_ids_is_known_the_mapping_is_named(
+    make_result: MakeResult,
+) -> None:
+    finding = replace(FINDING, uid="not in the corpus: 7", owner=None)
+    results = (CaseResult("c1", "ok", (("not in the corpus: 7", 1.0),)), CaseResult("c2", "ok"))
+    result = make_result(results=results)
+    told = leak_of(replace(result, leaks=leaking(result, finding))) or ""
+    assert told.endswith(
+        "; no id of the index is in the corpus: check attach.id and attach.matches first"
+    )
+    known = (*results, CaseResult("c3", "ok", (("acme/1", 1.0),)))
+    told = leak_of(replace(result, results=known, leaks=leaking(result, finding))) or ""
+    assert "attach" not in told
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,13 @@ def difference(wanted: Json, got: Json) -> str:
 
 def tenant_field_fault(index: Json, name: str = "tenant") -> str:
     """Why the tenant field of an index is not matched exactly; "" if it is."""
-    tenant: Mapping[str, object] = field_at(index["mappings"], name) or {}
+    tenant: Json = field_at(index["mappings"], name) or {}
     kind = tenant.get("type")
     if kind != "keyword":
-        return f"the tenant field is {kind}, not keyword: tenants are compared by their words"
+        parts: Json = tenant.get("fields", {})
+        exact = [part for part, told in parts.items() if told.get("type") == "keyword"]
+        remedy = f"name {name}.{exact[0]}" if exact else "map it as keyword and index it again"
+        return f"the tenant field is {kind}, not keyword: tenants are not matched exactly; {remedy}"
     if "normalizer" in tenant:
         return f"the tenant field has the normalizer {tenant['normalizer']!r}: tenants can coincide"
     settings: Json = index["settings"]["index"]

@@ -25,7 +25,7 @@ from azure_support import VERSION
 from retrieverbench.adapter import Attached, Leg, Secret, Settings
 from retrieverbench.engines.azure_search.replies import Call
 from retrieverbench.engines.azure_search.service import Service
-from retrieverbench.errors import InputError, Rejected, Unsupported
+from retrieverbench.errors import AdapterError, InputError, Rejected, Unsupported
 from retrieverbench.model import MODES, Mode
 
 pytestmark = pytest.mark.anyio
@@ -133,6 +133,10 @@ async def test_a_query_key_is_enough_and_what_it_may_not_read_is_told() -> None:
             "service statistics",
         ]
         assert not any("admin key" in line for line in described.weaknesses)
+        wrong = replace(given, attached=replace(MAPPED, id="year"), secrets={"api_key": key})
+        async with opened(wrong) as adapter:
+            with pytest.raises(AdapterError, match=r"a hit has year 202.*name a field of text"):
+                await adapter.search(ask("dense"))
 
 
 @pytest.mark.parametrize(
@@ -140,6 +144,7 @@ async def test_a_query_key_is_enough_and_what_it_may_not_read_is_told() -> None:
     [
         ({"tenant": "owner"}, "attach.tenant: the index has no field 'owner'"),
         ({"tenant": "year"}, "'year' is Edm.Int32; only Edm.String is compared exactly"),
+        ({"id": "year"}, "'year' is Edm.Int32; only Edm.String names a chunk"),
         ({"tenant": "body"}, r"'body' is Collection\(Edm.String\)"),
         ({"metadata": {"open": "open"}}, "attach.metadata: 'open' is not filterable"),
         ({"text": ("org",)}, "attach.text: 'org' is not searchable text"),

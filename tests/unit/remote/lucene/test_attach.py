@@ -81,6 +81,12 @@ def test_an_index_that_fits_is_bound_without_a_word() -> None:
         ("org", {"properties": {"id": {"type": "text"}}}, "attach.tenant: 'org.id': .*not keyword"),
         (
             "org",
+            {"properties": {"id": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}},
+            "'org.id': .*is text.*; name org.id.raw",
+        ),
+        ("org", {"properties": {"id": {"type": "long"}}}, "'org.id': .*is long.*; map it as"),
+        (
+            "org",
             {"properties": {"id": {"type": "keyword", "normalizer": "lower"}}},
             "attach.tenant: 'org.id': .*normalizer 'lower'",
         ),
