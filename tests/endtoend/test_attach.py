@@ -22,7 +22,7 @@ ROWS = json.loads(Path(__file__).with_name("table.json").read_text())
 
 
 class Table:
-    capabilities = frozenset({"lexical", "filter", "attach", "put", "explain"})
+    capabilities = frozenset({"lexical", "dense", "filter", "attach", "put", "explain"})
 
     @classmethod
     async def open(cls, settings):
@@ -38,6 +38,8 @@ class Table:
 
     async def search(self, query):
         own = [row for row in ROWS if row[self.fields.tenant] == query.tenant.value]
+        if query.mode == "dense":
+            return Response([])
         words = set(query.text.lower().split())
         scored = [(len(words & set(row["body"].lower().split())), row["pk"]) for row in own]
         best = sorted(scored, key=lambda item: (-item[0], item[1]))[: query.k]
@@ -104,6 +106,20 @@ def test_an_attached_index_is_measured_and_not_written_to(bench: Bench) -> None:
     assert target["plan"]["filtered"] == "before"
     assert "before the search" in done.stdout
     assert "anybody may read the file" in done.stdout
+
+
+def test_a_mode_that_finds_nothing_leaves_the_audit_of_the_others_alone(bench: Bench) -> None:
+    suite = attach(bench)
+    text = suite.read_text().replace('["lexical"]', '["dense", "lexical"]')
+    suite.write_text(text.replace('text = ["body"]', 'text = ["body"]\nvector = "v"'))
+    done = bench.run("leaks", suite)
+    dense, lexical = bench.artifact()["targets"]
+    told = {probe["outcome"] for probe in lexical["probes"] if probe["mode"]}
+    assert told == {"pass", "not applicable"}, done.stdout + done.stderr
+    reasons = {probe["reason"] for probe in dense["probes"] if probe["outcome"] == "inconclusive"}
+    assert done.returncode == 0, "the suite lets it pass"
+    assert any("its control failed" in reason for reason in reasons)
+    assert not any("canary" in reason for reason in reasons), "there is none to be found"
 
 
 def test_a_row_filed_under_another_owner_is_a_leak(bench: Bench) -> None:

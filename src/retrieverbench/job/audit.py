@@ -19,7 +19,7 @@ from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
-from retrieverbench.job.reading import exported_world, read_questions
+from retrieverbench.job.reading import exported_worlds, read_questions
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     ARMS,
@@ -147,7 +147,8 @@ async def _audit(
 
         async with _opened(job, each, connection, log, chunks) as place:
             state.place = place
-            world = own or await exported_world(job, state, place)
+            worlds = {} if own else await exported_worlds(job, state, place)
+            world = own or worlds[state.modes[0]]
             blank = _scene(job, place, world, draw, another, log)
             plan = AuditPlan(
                 probes,
@@ -155,6 +156,7 @@ async def _audit(
                 ARMS,
                 read_only=each.is_read,
                 nothing=_ONE_TENANT if is_alone else "",
+                worlds=worlds,
             )
             await audit_target(blank, plan, each.results, counting(advance))
     except BackendError as error:
@@ -210,7 +212,7 @@ async def _opened(
     settings = settings_for(job, state, connection)
     settings = replace(
         settings,
-        place=other_place(state),
+        place="" if settings.attached else other_place(state),
         resume=False,
         recorder=log,
         concurrency=variant.concurrency or settings.concurrency,

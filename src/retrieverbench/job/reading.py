@@ -12,7 +12,7 @@ from retrieverbench.job.opening import embed, open_model
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import World, find_questions
 from retrieverbench.leaks.scene import K
-from retrieverbench.model import Query, TenantId
+from retrieverbench.model import Mode, Query, TenantId
 from retrieverbench.run import (
     Abandoned,
     BadAnswer,
@@ -35,33 +35,38 @@ async def read_questions(job: Job, states: Sequence[EntryState]) -> Job:
     return reading
 
 
-async def exported_world(job: Job, state: EntryState, place: Place) -> World:
-    """Which questions find which of the user's chunks, asked of the place itself.
+async def exported_worlds(job: Job, state: EntryState, place: Place) -> dict[Mode, World]:
+    """Which questions find which of the user's chunks, mode by mode, asked of the place itself.
 
     A question that fails finds nothing; after MOST_FAILED in a row the last error is raised: a
     backend that fails is not one that finds nothing.
     """
     failed: list[BackendError] = []
 
-    async def ask(tenant: TenantId, text: str, vector: array[float] | None) -> list[list[str]]:
-        answers = []
-        for mode in state.modes:
-            query = Query(text, tenant, K, mode, None if mode == "lexical" else vector)
-            try:
-                hits = check_response(await search_once(place.adapter, query, place.timeout), query)
-            except Abandoned:
+    async def ask(
+        mode: Mode, tenant: TenantId, text: str, vector: array[float] | None
+    ) -> list[str]:
+        query = Query(text, tenant, K, mode, None if mode == "lexical" else vector)
+        try:
+            hits = check_response(await search_once(place.adapter, query, place.timeout), query)
+        except Abandoned:
+            raise
+        except BadAnswer:  # which probes will judge, for what it shows
+            return []
+        except BackendError as error:
+            failed.append(error)
+            if len(failed) == MOST_FAILED:
                 raise
-            except BadAnswer:  # which probes will judge, for what it shows
-                return []
-            except BackendError as error:
-                failed.append(error)
-                if len(failed) == MOST_FAILED:
-                    raise
-                return []
-            failed.clear()
-            keys = place.keys
-            answers.append([h.uid if keys is None else uid_of(h.uid, keys) for h in hits])
-        return answers
+            return []
+        failed.clear()
+        keys = place.keys
+        return [hit.uid if keys is None else uid_of(hit.uid, keys) for hit in hits]
 
-    depth = job.prepared.suite.depth
-    return await find_questions(job.chunks, job.prepared.cases, job.vectors, ask, depth=depth)
+    return await find_questions(
+        job.chunks,
+        job.prepared.cases,
+        job.vectors,
+        ask,
+        modes=state.modes,
+        depth=job.prepared.suite.depth,
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from time import perf_counter_ns
 
@@ -12,6 +12,7 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks.places import Shelf
 from retrieverbench.leaks.probe import Probe, conclude
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.world import World
 from retrieverbench.model import Arm, Mode, ProbeResult
 from retrieverbench.run import Abandoned, one_line
 
@@ -22,7 +23,8 @@ READ_ONLY = "read-only: it needs chunks of the audit's own"
 class AuditPlan:
     """What is probed. Of a `read_only` place only what needs no chunks of the audit's own.
 
-    `nothing` says why no probe makes sense, "" if some do.
+    `nothing` says why no probe makes sense, "" if some do. `worlds` are those of modes in which
+    not the world of the scene holds, but one of their own.
     """
 
     probes: Sequence[Probe]
@@ -30,6 +32,7 @@ class AuditPlan:
     arms: Sequence[Arm]
     read_only: bool = False
     nothing: str = ""
+    worlds: Mapping[Mode, World] = field(default_factory=dict)
 
 
 async def audit_target(
@@ -48,7 +51,8 @@ async def audit_target(
         for probe in plan.probes:
             for mode, arm in product(_modes(probe, plan), plan.arms):
                 if arm in probe.arms:
-                    blank = fresh(at_place, probe, mode, arm)
+                    at_mode = replace(at_place, world=plan.worlds.get(mode, at_place.world))
+                    blank = fresh(at_mode, probe, mode, arm)
                     into.append(await _probe_once(probe, blank, plan))
             on_done()
 

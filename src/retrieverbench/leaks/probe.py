@@ -33,6 +33,7 @@ class Probe:
     applicable; `writes` whether it changes what the place holds, so that it gets a place of
     its own. `asks_only` is for probes that need nothing but questions and a ledger: they alone
     are asked of a place that is only read.
+    `read_title` is its title where there is none of the audit's own chunks.
     `help` says what a failure means and what to do; `limit` what it cannot see.
     """
 
@@ -47,6 +48,7 @@ class Probe:
     needs: frozenset[str] = frozenset()
     writes: bool = False
     asks_only: bool = False
+    read_title: str = ""
     limit: str = ""
 
 
@@ -58,7 +60,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
     found = bool(scene.findings)
     return ProbeResult(
         probe=probe.id,
-        title=probe.title,
+        title=(scene.world.exported and probe.read_title) or probe.title,
         target=scene.target,
         mode=scene.mode if probe.modes else None,
         arm=scene.arm,

@@ -85,6 +85,11 @@ class World:
             stored(self.exported).per_tenant[tenant] if self.exported else len(self.chunks[tenant])
         )
 
+    @property
+    def own_words(self) -> str:
+        """What `only` holds, as reports call it."""
+        return "its own question" if self.exported else "its own word"
+
     def private(self, tenant: TenantId) -> Sequence[Chunk]:
         """What the tenant finds by its text, and nobody else may."""
         return self.chunks[tenant] if self.exported else [self.canaries[tenant]]

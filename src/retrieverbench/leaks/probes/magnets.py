@@ -13,13 +13,15 @@ _FILTER = "every leg of the search must carry the tenant condition"
 async def canary_twin(scene: Scene) -> None:
     """Each tenant's canary, asked for by its owner and by the next tenant.
 
-    Of a place that is only read every question of the golden set is asked, too.
+    Where there are none, in a place that is only read, chunks that questions of the golden set
+    find stand for them, and every such question is asked, too.
     """
     tenants = scene.world.tenants
     for owner, asker in zip(tenants, tenants[1:] + tenants[:1], strict=True):
         for canary in scene.world.private(owner):
             own = await scene.ask(owner.value, canary.text, canary.vector)
-            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own canary")
+            told = f"chunk {canary.uid!r} by a question" if scene.world.exported else "canary"
+            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}")
             await scene.ask(asker.value, canary.text, canary.vector)
     if scene.world.questions:
         await ask_everything(scene)
@@ -48,7 +50,8 @@ async def dense_magnet(scene: Scene) -> None:
         asker = tenants[(number + 1) % len(tenants)]
         chunk = scene.world.chunks[owner][0]
         own = await scene.ask(owner.value, chunk.text, chunk.vector)
-        scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by its vector")
+        words = "the vector of its question" if scene.world.exported else "its vector"
+        scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by {words}")
         # A word of the asker's own chunks would let their lexical ranks hide a foreign one.
         await scene.ask(asker.value, scene.draw.words("absent")[0], chunk.vector)
 
@@ -88,6 +91,7 @@ PROBES = (
         f"A tenant was shown another's private text; {_FILTER}.",
         canary_twin,
         asks_only=True,
+        read_title="questions of others",
     ),
     Probe(
         "P02",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
 
@@ -48,9 +49,13 @@ async def interleaved(scene: Scene) -> None:
         raise stopped[0]
 
 
-def _one_connection(scene: Scene) -> AbstractAsyncContextManager[Scene]:
+@asynccontextmanager
+async def _one_connection(scene: Scene) -> AsyncIterator[Scene]:
     """The same chunks in a place with one connection, which every question must share."""
-    return scene.loaded("one connection", lambda: scene.world, Variant(concurrency=1))
+    variant = Variant(concurrency=1)
+    async with scene.loaded("one connection", lambda: scene.world, variant) as place:
+        place.world = scene.world  # what questions find of the same place differs by mode
+        yield place
 
 
 async def sticky(scene: Scene) -> None:

@@ -40,8 +40,12 @@ async def totals(scene: Scene) -> None:
             total = seen.total or 0
             scene.expect(total <= own, f"{who} was told a total of {total}", accept="global_totals")
             if asked == tenant:
-                scene.control(bool(seen.uids), f"{who} finds chunks by its own word")
-                scene.expect(total > 0, f"{who} was told a total of 0 for chunks that it found")
+                words = scene.world.own_words
+                scene.control(bool(seen.uids), f"{who} finds chunks by {words}")
+                scene.expect(
+                    total > 0 or not seen.uids,
+                    f"{who} was told a total of 0 for chunks that it found",
+                )
             elif scene.mode == "lexical" and not scene.world.exported:
                 scene.expect(
                     not total,
