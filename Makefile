@@ -17,8 +17,9 @@ demo: .venv-run/installed        ## the main job on every engine that can be sta
 test: .venv-test/installed       ## all tests, against the installed wheel
 	.venv-test/bin/python -m pytest $(WORKERS)
 
-fuzz: .venv-test/installed       ## 100,000 searches of drawn tenants on each engine; FUZZ_SEARCHES=n for fewer
-	FUZZ_SEARCHES=$${FUZZ_SEARCHES:-100000} .venv-test/bin/python -m pytest tests/contract/test_hostile_values.py --timeout 0
+fuzz: .venv-test/installed       ## 100,000 searches of drawn tenants on each engine, or FUZZ_SEARCHES=n, for 15 minutes at most
+	FUZZ_SEARCHES=$${FUZZ_SEARCHES:-100000} FUZZ_SECONDS=$${FUZZ_SECONDS:-900} \
+	    .venv-test/bin/python -m pytest tests/contract/test_hostile_values.py --timeout 0
 
 check: .venv-test/installed      ## format, lint, types, import contracts
 	.venv-test/bin/ruff format --check -q .

@@ -19,7 +19,7 @@ import pytest
 
 COMMAND = Path(sys.executable).with_name("retrieverbench")
 SETS = Path(__file__).parent
-ENGINES = ("memory", "pgvector", "qdrant", "elasticsearch", "azure_search")
+ENGINES = ("memory", "pgvector", "qdrant", "elasticsearch", "azure_search", "opensearch")
 SUITE = """
 golden = "{sets}/golden/demo.v1.jsonl"
 corpus = "{sets}/corpora/demo.jsonl"

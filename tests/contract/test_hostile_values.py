@@ -1,6 +1,7 @@
 """Drawn names and texts against every adapter on its engine: each tenant finds exactly its own.
 
-A few hundred searches of each in the test suite; FUZZ_SEARCHES=100000 for the whole (`make fuzz`).
+Some hundred searches of each in the test suite; FUZZ_SEARCHES=100000 for the whole (`make fuzz`),
+which ends after FUZZ_SECONDS for each place, whatever was reached.
 """
 
 from __future__ import annotations
@@ -12,22 +13,27 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from engine_support import combinations, need_engine, settings_of
-from fuzz_support import Counting, Draw, Fuzzed, draws
+from fuzz_support import ALMOST, WIDTH, Counting, Draw, Fuzzed, draws
 from retrieverbench.engines import engine_names
 from retrieverbench.model import MODES
 from retrieverbench.run import Engines, TargetEntry, connect, load_adapter
 from summary_support import TOLD
 
 SEARCHES = int(os.environ.get("FUZZ_SEARCHES", "240"))
-PER_EXAMPLE = 60
-"""Searches of an average example."""
-SUBJECTS = [(name, layout) for name, layout in combinations() if layout in {"filter", "rls"}]
-"""Layouts with a table or an index per tenant cannot hold thousands of them."""
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "inf"))
+SHARED = {"filter", "rls"}
+FEW = 12
+"""Names that become tables, collections or indices in the test suite."""
+LEAST_SEARCHES = 60
+"""More than the first example asks, which is the simplest of all."""
+LEAST, MOST = (4, 8) if SEARCHES < 1_000 else (10, 40)
+"""Tenants of one example."""
+EXAMPLES = SEARCHES // (LEAST * len(MODES) * (2 + ALMOST)) + 1
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module", params=SUBJECTS, ids="-".join)
+@pytest.fixture(scope="module", params=list(combinations()), ids="-".join)
 async def fuzzed(request: pytest.FixtureRequest, engines: Engines) -> AsyncIterator[Fuzzed]:
     name, layout = request.param
     need_engine(name)
@@ -43,20 +49,28 @@ async def fuzzed(request: pytest.FixtureRequest, engines: Engines) -> AsyncItera
     )
     connection = await connect(entry, os.environ, engines)
     recording = {"recorder": recorder} if "record" in loaded.cls.capabilities else {}
-    adapter = await loaded.cls.open(settings_of(entry, connection, concurrency=1, **recording))
+    adapter = await loaded.cls.open(settings_of(entry, connection, concurrency=WIDTH, **recording))
     try:
-        yield Fuzzed(adapter, recorder, MODES)
+        yield Fuzzed(
+            adapter,
+            recorder,
+            MODES,
+            goal=SEARCHES if layout in SHARED else max(SEARCHES // 10, LEAST_SEARCHES),
+            seconds=SECONDS,
+            most=SEARCHES if layout in SHARED else max(FEW, SEARCHES // 1_000),
+        )
     finally:
         await adapter.close()
 
 
 @settings(
-    max_examples=max(1, SEARCHES // PER_EXAMPLE),
+    max_examples=EXAMPLES,
     phases=[Phase.reuse, Phase.generate],  # what failed is named; engines are slow to shrink on
 )
-@given(batch=draws)
+@given(batch=draws(LEAST, MOST))
 async def test_each_tenant_finds_exactly_its_own(fuzzed: Fuzzed, batch: list[Draw]) -> None:
-    await fuzzed.try_all(batch)
+    if not fuzzed.is_done:
+        await fuzzed.try_all(batch)
 
 
 async def test_each_name_is_a_tenant_by_itself_in_the_end(

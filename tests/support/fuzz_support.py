@@ -7,11 +7,15 @@ under exactly that name.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
+from time import monotonic
 from typing import Any
 
+import anyio
 from hypothesis import strategies as st
 
 from engine_support import DIMENSION
@@ -25,6 +29,11 @@ WORD = "quokka"
 """In every chunk and every question: whatever stands beside it, a tenant finds its own."""
 KEY = "said"
 K = 10
+WIDTH = 8
+"""Questions that are in flight together; the adapter is opened for as many."""
+ALMOST = 2
+"""Names that are almost a tenant's, asked for in each mode."""
+SHOWN = 200
 
 _PIECES = (
     "acme", "globex", "a", "A", "1", " ", "  ", "'", "''", '"', "\\", "\\\\", "%", "_", "*", "?",
@@ -62,17 +71,28 @@ any_name = _kinds(*[_grammar] * 12, *[_free] * 6, _chosen, _long)
 any_text = _kinds(*[_grammar] * 12, *[_free] * 6, _chosen, st.just(""))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Draw:
     """A tenant, and what it says and asks."""
 
     name: str
     text: str
 
+    def __repr__(self) -> str:
+        # Hypothesis prints whole batches of what failed, and refuses to print much.
+        return f"Draw({_short(self.name)}, {_short(self.text)})"
 
-draws = st.lists(
-    st.builds(Draw, any_name, any_text), min_size=10, max_size=40, unique_by=lambda one: one.name
-)
+
+def _short(text: str) -> str:
+    if len(text) <= SHOWN:
+        return repr(text)
+    return f"{text[: SHOWN // 2]!r} + {len(text) - SHOWN // 2 - 4:,} more + {text[-4:]!r}"
+
+
+def draws(least: int, most: int) -> st.SearchStrategy[list[Draw]]:
+    """Tenants of different names."""
+    one = st.builds(Draw, any_name, any_text)
+    return st.lists(one, min_size=least, max_size=most, unique_by=lambda drawn: drawn.name)
 
 
 def others(name: str) -> list[str]:
@@ -84,13 +104,30 @@ def others(name: str) -> list[str]:
 
 
 @dataclass
-class Counting:
-    """A recorder that only counts."""
+class Sent:
+    """How many requests one question has caused."""
 
     requests: int = 0
 
+
+_asking: ContextVar[Sent | None] = ContextVar("_asking", default=None)
+
+
+@dataclass
+class Counting:
+    """A recorder that counts for the question in whose task a request is sent.
+
+    `stray` are requests of no question: of writes, or of a task that knows of none.
+    """
+
+    stray: int = 0
+
     def request(self, operation: str, legs: Sequence[Leg], body: object) -> None:
-        self.requests += 1
+        sent = _asking.get()
+        if sent is None:
+            self.stray += 1
+        else:
+            sent.requests += 1
 
     def response(self, operation: str, body: object) -> None:
         pass
@@ -98,20 +135,34 @@ class Counting:
 
 @dataclass
 class Fuzzed:
-    """One place: what it holds by our own ledger, and how much was tried."""
+    """One place: what it holds by our own ledger, and how much was tried.
+
+    `goal` is the number of searches after which nothing more is tried, `seconds` the time; `most`
+    the number of tenants that the place is given, where each of them costs a table or an index.
+    """
 
     adapter: Any
     recorder: Counting
     modes: Sequence[Mode]
-    owned: dict[str, Chunk] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
+    goal: int
+    seconds: float
+    most: int
+    owned: dict[str, Chunk] = field(default_factory=dict, repr=False)
+    refused: set[str] = field(default_factory=set, repr=False)
     searches: int = 0
     turned_away: int = 0
+    start: float = field(default_factory=monotonic)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether enough was asked, or for long enough."""
+        return self.searches >= self.goal or monotonic() - self.start > self.seconds
 
     async def put(self, batch: Sequence[Draw]) -> None:
         """One chunk for each new name; a name or text that no store can hold may be refused."""
-        new = {d.name: d for d in batch if d.name not in self.owned and d.name not in self.refused}
-        made = [make_chunk(one, len(self.owned) + n) for n, one in enumerate(new.values())]
+        known = self.owned.keys() | self.refused
+        new = [one for one in batch if one.name not in known][: self.most - len(self.owned)]
+        made = [make_chunk(one, len(self.owned) + n) for n, one in enumerate(new)]
         if await self._put(made) is not None:
             for chunk in made:
                 await self._put_alone(chunk)
@@ -148,11 +199,11 @@ class Fuzzed:
             want=frozenset({"total", "tenant"}),
         )
         self.searches += 1
-        before = self.recorder.requests
+        _asking.set(sent := Sent())
         told = f"{mode}: the tenant {name!r:.80} asking {text!r:.80} where {where!r:.80}"
         found = await answer_of(self.adapter.search(query))
         if isinstance(found, RetrieverBenchError):
-            assert self.recorder.requests == before, f"{told}: after a request: {found}"
+            assert not sent.requests, f"{told}: after a request: {found}"
             check_refusal(found)
             self.turned_away += 1
             assert not wanted or _unencodable(text), f"{told}: {found}"
@@ -165,6 +216,7 @@ class Fuzzed:
         """By id: the own chunk and another's, of which only the own one is there."""
         asked = [self.owned[one].uid for one in {name, foreign} & self.owned.keys()]
         own = [self.owned[name].uid] if name in self.owned else []
+        _asking.set(Sent())
         found = await answer_of(self.adapter.get(unchecked_tenant(name), asked))
         if isinstance(found, RetrieverBenchError):
             check_refusal(found)
@@ -173,20 +225,37 @@ class Fuzzed:
         assert [hit.uid for hit in found] == own, f"by id: {name!r:.80}"
 
     async def try_all(self, batch: Sequence[Draw]) -> None:
-        """Put them, ask as each of them, and as names that are almost theirs."""
+        """Put them; ask as each of them, and as names that are almost theirs, several at once."""
         await self.put(batch)
+        before = self.recorder.stray
+        left = self._questions(batch)
+
+        async def work() -> None:
+            for question in left:
+                await question()
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(WIDTH):
+                tasks.start_soon(work)
+        assert self.recorder.stray == before, "a question's request was sent outside of its task"
+
+    def _questions(self, batch: Sequence[Draw]) -> Iterator[Callable[[], Awaitable[None]]]:
+        """Each tenant asks in every mode what another one has drawn, too, and reads by id."""
         for number, one in enumerate(batch):
-            mode = self.modes[number % len(self.modes)]
-            await self.ask(one.name, one.text, mode)
-            await self.ask(one.name, one.text, mode, {KEY: batch[number - 1].text})
-            almost = others(one.name)
-            await self.ask(almost[number % len(almost)], one.text, mode)
-            await self.read(one.name, batch[number - 1].name)
+            other, almost = batch[number - 1], others(one.name)
+            for place, mode in enumerate(self.modes):
+                yield partial(self.ask, one.name, batch[number - place].text, mode)
+                yield partial(self.ask, one.name, one.text, mode, {KEY: other.text})
+                for each in range(ALMOST):
+                    name = almost[(number + len(self.modes) * each + place) % len(almost)]
+                    yield partial(self.ask, name, one.text, mode)
+            yield partial(self.read, one.name, other.name)
 
     def told(self) -> str:
         return (
             f"{self.searches:,} searches of {len(self.owned):,} tenants; {len(self.refused):,} "
-            f"names or texts refused at the load, {self.turned_away:,} searches before a request"
+            f"names or texts refused at the load, {self.turned_away:,} searches before a request; "
+            f"{monotonic() - self.start:.0f} s"
         )
 
     async def check_counts(self) -> None:

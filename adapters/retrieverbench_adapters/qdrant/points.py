@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
 from qdrant_client import models
 
+from retrieverbench.errors import InputError
 from retrieverbench.model import Chunk
 from retrieverbench.remote import batches, metadata_term
 from retrieverbench_adapters.qdrant.fields import OWN, WHERE, point_id, tenant_text
@@ -15,7 +16,7 @@ _PIECE = 256 * 1024
 
 
 def point_row(chunk: Chunk, vectors: Mapping[str, object]) -> bytes:
-    """A point; vectors may be numpy arrays."""
+    """A point; vectors may be numpy arrays. InputError for a text that no JSON can hold."""
     import orjson
 
     payload = {
@@ -28,7 +29,13 @@ def point_row(chunk: Chunk, vectors: Mapping[str, object]) -> bytes:
         WHERE: [metadata_term(key, value) for key, value in chunk.metadata.items()],
     }
     point = {"id": point_id(chunk.uid), "vector": vectors, "payload": payload}
-    return orjson.dumps(point, option=orjson.OPT_SERIALIZE_NUMPY)
+    try:
+        return orjson.dumps(point, option=orjson.OPT_SERIALIZE_NUMPY)
+    except orjson.JSONEncodeError as error:
+        raise InputError(
+            f"chunk {chunk.uid!r:.80}: its text or metadata cannot be sent ({error}); "
+            "write characters, not halves of surrogate pairs"
+        ) from error
 
 
 def stored_row(point: models.Record, change: Mapping[str, object]) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieverbench.errors import InputError
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench_adapters.qdrant.points import bodies, point_row
 
@@ -43,3 +44,13 @@ def test_bodies_hold_every_row_once_and_keep_the_limit(
     assert [row.encode() for part in parts for row in part] == rows
     for body, part in zip(made, parts, strict=True):
         assert len(body) <= most or len(part) == 1
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [Chunk("1", ACME, "half \ud9b8"), Chunk("1", ACME, "Text", metadata={"said": "\ud9b8"})],
+    ids=["text", "metadata"],
+)
+def test_half_of_a_surrogate_pair_is_refused_by_name(chunk: Chunk) -> None:
+    with pytest.raises(InputError, match=r"chunk 'acme/1': .* surrogate pairs"):
+        point_row(chunk, {})
