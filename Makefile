@@ -1,8 +1,13 @@
 # Everything from nothing: each target makes the environment it needs, and again only if
 # something changed. PYTHON names the interpreter (3.11 or newer).
 PYTHON ?= python3
-# The tests of one file run one after the other and share their engines.
+# The tests of one file run one after the other; `make test` keeps the order of the folders,
+# so that the long end-to-end tests come before the many short ones.
 WORKERS ?= -n auto --dist loadfile
+# Each adapter in one layout and every mode, each embedder, statistics, and a whole run.
+LOWEST = tests/contract/test_contract.py -k 'not (-partition or -index or -rls)' \
+         tests/unit/embedding tests/unit/load/test_percentiles.py \
+         tests/endtoend/test_leaks.py::test_clean_adapters_pass
 PIP = -q --disable-pip-version-check --no-input
 SOURCES := pyproject.toml README.md LICENSE \
            $(shell find src adapters -name __pycache__ -prune -o -print)
@@ -15,7 +20,7 @@ demo: .venv-run/installed        ## the main job on every engine that can be sta
 	.venv-run/bin/retrieverbench run benchmarks/suites/demo.toml
 
 test: .venv-test/installed       ## all tests, against the installed wheel
-	.venv-test/bin/python -m pytest $(WORKERS)
+	.venv-test/bin/python -m pytest $(WORKERS) --no-loadscope-reorder
 
 fuzz: .venv-test/installed       ## 100,000 searches of drawn tenants on each engine, or FUZZ_SEARCHES=n, for 15 minutes at most
 	FUZZ_SEARCHES=$${FUZZ_SEARCHES:-100000} FUZZ_SECONDS=$${FUZZ_SECONDS:-900} \
@@ -32,8 +37,7 @@ fix: .venv-test/installed
 	.venv-test/bin/ruff check --fix -q .
 
 lowest: .venv-lowest/installed   ## the oldest versions that pyproject.toml allows
-	.venv-lowest/bin/python -m pytest -q $(WORKERS) tests/contract/test_contract.py \
-	    tests/unit/embedding tests/unit/load tests/endtoend/test_leaks.py
+	.venv-lowest/bin/python -m pytest -q $(WORKERS) $(LOWEST)
 
 # Made anew when its lock file changes or the last attempt was interrupted; kept otherwise. uv needs
 # a tenth of pip's time, but knows nothing of pip's own configuration: where it fails, pip installs.

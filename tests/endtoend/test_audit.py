@@ -26,6 +26,7 @@ def test_a_clean_target_passes_every_probe(bench: Bench, monkeypatch: pytest.Mon
 def test_a_dropped_tenant_condition_is_exit_4_in_every_format(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(crowds, "ROWS", 1_000)
     tokens: list[str] = []
 
     made = Draw.new_token
@@ -35,7 +36,7 @@ def test_a_dropped_tenant_condition_is_exit_4_in_every_format(
         return tokens[-1]
 
     monkeypatch.setattr(Draw, "new_token", new_token)
-    suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"')
+    suite = bench.suite(f'adapter = "{MUTANT}:Leaky"\nname = "leaky"\nmodes = ["hybrid"]')
     files = ("--junit", "out/junit.xml", "--sarif", "out/leaks.sarif")
     done = bench.run("leaks", suite, "--fast", *files, env={"GITHUB_ACTIONS": "true"})
     assert done.returncode == 4, done.stdout + done.stderr

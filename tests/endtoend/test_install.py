@@ -184,22 +184,26 @@ def test_an_absent_client_is_3_with_the_pip_line(command: Bench) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_plain_and_editable_installations_work(house: Path, tmp_path: Path) -> None:
-    made = bare(house, tmp_path / "plain")
-    made.pip("install", "-q", REPOSITORY)
+def test_an_editable_installation_works(house: Path, types: Path, tmp_path: Path) -> None:
+    """Built apart, with what the project says that it is built with and nothing else."""
+    made = bare(house, tmp_path / "editable")
     bench = Bench(tmp_path, made.folder / "bin" / "retrieverbench")
-    assert made.module("retrieverbench").is_relative_to(made.folder)
-    assert bench.run("init", "plain-set").returncode == 0
-
     made.pip("install", "-q", "-e", REPOSITORY)
     assert made.module("retrieverbench").is_relative_to(REPOSITORY / "src")
     assert made.module("retrieverbench_adapters").is_relative_to(REPOSITORY / "adapters")
-    assert bench.run("run", "plain-set/suite.toml").returncode == 0
-    check_types(made, tmp_path)
+    assert bench.run("init", "set").returncode == 0
+    assert bench.run("run", "set/suite.toml").returncode == 0
+    check_types(made, types)
 
 
-def test_types_of_the_installed_wheel_are_seen(installed: Bare, tmp_path: Path) -> None:
-    check_types(installed, tmp_path)
+def test_types_of_the_installed_wheel_are_seen(installed: Bare, types: Path) -> None:
+    check_types(installed, types)
+
+
+@pytest.fixture(scope="module")
+def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder outside the repository, in which mypy keeps what it found of others' types."""
+    return tmp_path_factory.mktemp("types")
 
 
 def check_types(environment: Bare, folder: Path) -> None:
@@ -211,16 +215,22 @@ def check_types(environment: Bare, folder: Path) -> None:
         "reveal_type(OWN_PREFIX)\nreveal_type(Options)\n",
         encoding="utf-8",
     )
-    mypy = (sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental")
-    told = call(*mypy, "--python-executable", environment.python, program)
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir")
+    told = call(*mypy, folder / "cache", "--python-executable", environment.python, program)
     assert 'Revealed type is "str"' in told.replace("builtins.", "")
     assert "retrieverbench_adapters.memory.options.Options" in told
 
 
-def test_a_foreign_plugin_is_listed_and_run(installed: Bare, command: Bench) -> None:
-    folder = command.folder / "plugin"
+@pytest.fixture(scope="module")
+def plugin(installed: Bare, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an installed plugin."""
+    folder = tmp_path_factory.mktemp("plugin")
     installed.pip("install", "-q", "--no-deps", "--target", folder, PLUGIN)
-    path = {"PYTHONPATH": str(folder)}
+    return folder
+
+
+def test_a_foreign_plugin_is_listed_and_run(plugin: Path, command: Bench) -> None:
+    path = {"PYTHONPATH": str(plugin)}
     done = command.run("adapters", "--json", env=path)
     rows = {row["adapter"]: row for row in json.loads(done.stdout)}
     assert rows.keys() == our_adapters() | {"echo"}
@@ -233,13 +243,18 @@ def test_a_foreign_plugin_is_listed_and_run(installed: Bare, command: Bench) -> 
     assert "retrieverbench-echo" in json.dumps(row)
 
 
-def test_a_foreign_plugin_is_under_contract_once_it_is_installed(
-    house: Path, tmp_path: Path
-) -> None:
+def test_a_foreign_plugin_is_under_contract_once_it_is_installed(plugin: Path) -> None:
     """The contract's tests ask for installed adapters; nobody tells them of this one."""
-    here = Bare(Path(sys.prefix), house)
-    here.pip("install", "-q", "--no-deps", "--target", tmp_path, PLUGIN)
     contract = REPOSITORY / "tests" / "contract" / "test_contract.py"
-    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "echo")
-    told = call(*pytest_, contract, PYTHONPATH=str(tmp_path))
+    pytest_ = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "echo and leak",
+    )
+    told = call(*pytest_, contract, PYTHONPATH=str(plugin))
     assert re.search(r"^\d+ passed", told, re.MULTILINE), told
