@@ -284,7 +284,14 @@ def test_baseline_is_asked_for_accepted_and_compared(bench: Bench) -> None:
     suite.write_text(worse, encoding="utf-8")
     refused = bench.run("run", suite)
     assert refused.returncode == 2, refused.stdout
-    assert "not comparable with the baseline: options" in refused.stdout
+    assert "not comparable with the baseline: options.place.analyzer" in refused.stdout
+    assert "add --changing settings" in refused.stdout
+    judged = bench.run("run", suite, "--changing", "settings")
+    assert judged.returncode in {0, 1}, judged.stdout
+    assert "declared as changed: options.place.analyzer" in judged.stdout
+    unknown = bench.run("run", suite, "--changing", "setting")
+    assert unknown.returncode == 2
+    assert "did you mean 'settings'?" in unknown.stderr
 
 
 def test_artifact_is_json_with_a_schema_number(bench: Bench) -> None:

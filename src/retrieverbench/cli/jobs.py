@@ -196,7 +196,7 @@ def _warn(prepared: Prepared) -> None:
         tell(f"and {len(warnings) - WARNINGS} more warnings; see retrieverbench golden check")
 
 
-def command_line(chosen: Chosen, *, timing: bool) -> CommandLine:
+def command_line(chosen: Chosen, *, timing: bool, changing: tuple[str, ...]) -> CommandLine:
     """What the options changed of the suite, for the artifact."""
     from retrieverbench.model import CommandLine
 
@@ -206,6 +206,7 @@ def command_line(chosen: Chosen, *, timing: bool) -> CommandLine:
         adapters=tuple(_adapter_name(word) for word in chosen.extra),
         timing=timing,
         compose=chosen.compose,
+        changing=changing,
     )
 
 

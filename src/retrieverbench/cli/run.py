@@ -23,7 +23,7 @@ from retrieverbench.cli.jobs import (
     suite_options,
 )
 from retrieverbench.cli.output import tell
-from retrieverbench.errors import AdapterError
+from retrieverbench.errors import AdapterError, InputError
 
 if TYPE_CHECKING:
     import anyio
@@ -35,21 +35,34 @@ if TYPE_CHECKING:
 @click.command(name="run")
 @suite_options
 @click.option("--no-timing", is_flag=True, help="Leave the timed pass out.")
-def run(chosen: Chosen, *, no_timing: bool) -> int:
+@click.option(
+    "--changing",
+    multiple=True,
+    metavar="WHAT",
+    help="Compare with baselines although this differs: settings, server, adapter, embedding, "
+    "index, chunking or prompt (repeatable).",
+)
+def run(chosen: Chosen, *, no_timing: bool, changing: tuple[str, ...]) -> int:
     """Run a suite: load, ask, time, look for leaks, judge, report.
 
     Writes results/runs/<suite>/<time>-<id>.json and .md and prints the same tables.
     """
+    from retrieverbench.gate import CHANGES
+    from retrieverbench.options import nearest
     from retrieverbench.report import load_baselines
 
+    for word in changing:
+        if word not in CHANGES:
+            raise InputError(f"--changing {word}: {nearest(word, CHANGES)}")
     ready = make_ready(chosen, no_timing=no_timing)
     prepared, suite = ready.prepared, ready.prepared.suite
     baselines, refusals = load_baselines(ready.folder / "baselines", suite.name, prepared.labels)
     file = _seen_from(ready.folder, suite.path)
-    command = command_line(chosen, timing=not no_timing)
+    command = command_line(chosen, timing=not no_timing, changing=changing)
     artifact, crash = _measured(ready, plain=chosen.plain)
+    artifact = replace(artifact, suite_file=file, command=command)
     verdict = _judged(artifact, prepared, baselines, refusals, crash)
-    return report(replace(artifact, verdict=verdict, suite_file=file, command=command), ready)
+    return report(replace(artifact, verdict=verdict), ready)
 
 
 def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:

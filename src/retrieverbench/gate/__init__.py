@@ -1,7 +1,7 @@
 """Numbers, findings and rules become one verdict."""
 
 from retrieverbench.gate.auditing import judge_audit
-from retrieverbench.gate.compare import differences
+from retrieverbench.gate.compare import CHANGES, differences
 from retrieverbench.gate.evaluate import against_mean
 from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.judge import conclude, crashed, evaluate_all, judge
@@ -9,6 +9,7 @@ from retrieverbench.gate.leaking import finding_text, leak_of
 from retrieverbench.gate.rules import reach_faults, rule_faults
 
 __all__ = [
+    "CHANGES",
     "against_mean",
     "conclude",
     "crashed",

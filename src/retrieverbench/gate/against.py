@@ -34,7 +34,7 @@ def baseline_mean(
     }
     if not held:
         return f"the baseline holds no {full}; accept a run that does"
-    now = {case for case, value in scores.cases.get(full, {}).items() if _counts(value)} & wanted
+    now = {case for case, value in scores.cases.get(full, {}).items() if counts(value)} & wanted
     if held.keys() != now:
         first = min(held.keys() ^ now)
         return (
@@ -44,7 +44,7 @@ def baseline_mean(
     return math.fsum(held.values()) / len(held)
 
 
-def _counts(value: CaseValue) -> bool:
+def counts(value: CaseValue) -> bool:
     """Whether a case is in the mean: with a value, or failed and so counted as 0."""
     return value.value is not None or (value.reason or "").startswith(_FAILED)
 

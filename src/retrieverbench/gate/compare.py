@@ -3,20 +3,83 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from retrieverbench.model import Artifact, Baseline, TargetResult
 
 SHOWN = 12
 """How much of a checksum a message shows; the whole is compared."""
 
+CHANGES: Mapping[str, tuple[str, ...]] = {
+    "settings": ("options", "versions.index"),
+    "server": ("server version", "fidelity"),
+    "adapter": ("adapter", "options", "server version", "fidelity"),
+    "embedding": ("embedding", "versions.embedding", "versions.index"),
+    "index": ("versions.index",),
+    "chunking": ("versions.chunking", "versions.index"),
+    "prompt": ("versions.prompt",),
+}
+"""What may be declared as the thing under test, and the fields that differ then."""
 
-def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) -> list[str]:
-    """One line per field that must be equal and is not, with both values; [] if comparable."""
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that is not the baseline's, with both values.
+
+    `word` would declare it, "" where nothing may; `declared` says whether that was done.
+    """
+
+    text: str
+    word: str
+    declared: bool
+
+
+def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) -> list[Difference]:
+    """One per field that must be equal and is not; [] if all are equal.
+
+    Those that the command line declared as the thing under test forbid no comparison. What
+    follows from a declared change is declared with it.
+    """
+    changing = set(artifact.command.changing)
+    found = []
+    for field, then, now in _fields(result, artifact, baseline):
+        for name, left, right in _differing(field, _plain(then), _plain(now)):
+            words = [] if "stand-in" in (left, right) else _declaring(name)
+            text = f"{name}: baseline {_shown(name, left)}, this run {_shown(name, right)}"
+            word = words[0] if words else ""
+            found.append(Difference(text, word, bool(changing & set(words))))
+    return found
+
+
+def refusal(found: Sequence[Difference]) -> str | None:
+    """Why there is no comparison, and what to do; None if every difference was declared."""
+    undeclared = [difference for difference in found if not difference.declared]
+    if not undeclared:
+        return None
+    told = "; ".join(difference.text for difference in undeclared)
+    words = dict.fromkeys(difference.word for difference in undeclared)
+    todo = "if the change is meant, review the report and accept this run as the new baseline"
+    if all(words):
+        options = " ".join(f"--changing {word}" for word in words)
+        todo = f"if this change is what the run shall judge, add {options}"
+    return f"not comparable with the baseline: {told}; {todo}"
+
+
+def declared(found: Sequence[Difference]) -> tuple[str, ...]:
+    """What a reader of a comparison must know: all that differed because it was declared."""
+    if not found:
+        return ()
+    one = "" if len(found) == 1 else "; cannot be attributed to one change"
+    return (f"declared as changed: {'; '.join(each.text for each in found)}{one}",)
+
+
+def _declaring(field: str) -> list[str]:
+    """The words that may declare a difference of this field."""
     return [
-        f"{name}: baseline {_shown(name, left)}, this run {_shown(name, right)}"
-        for field, then, now in _fields(result, artifact, baseline)
-        for name, left, right in _differing(field, _plain(then), _plain(now))
+        word
+        for word, fields in CHANGES.items()
+        if any(f"{field}.".startswith(f"{name}.") for name in fields)
     ]
 
 

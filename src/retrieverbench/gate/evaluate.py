@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from retrieverbench.gate.against import baseline_mean
-from retrieverbench.gate.compare import differences
+from retrieverbench.gate.compare import declared, differences, refusal
 from retrieverbench.gate.reach import GUARD, limit_fault, loss_fault, reach, slice_fault
 from retrieverbench.gate.rules import own_faults
 from retrieverbench.gate.subjects import (
@@ -16,6 +16,7 @@ from retrieverbench.gate.subjects import (
     is_counter,
     is_lower_better,
 )
+from retrieverbench.gate.worst import fallen, worst
 from retrieverbench.model import (
     Artifact,
     Baseline,
@@ -78,7 +79,10 @@ def evaluate(
         fault = limit_fault(rule, *reach(name, golden, part.n, result.depth))
         if fault is not None:
             return _result(rule, result, "refused", fault, observed=observed)
-        return _bound(rule, result, observed)
+        bound = _bound(rule, result, observed)
+        if bound.word == "pass":
+            return bound
+        return replace(bound, details=worst(name, scores, part.cases))
     return _against_baseline(rule, result, observed, part, artifact, baselines)
 
 
@@ -145,28 +149,18 @@ def _against_baseline(
         )
         return _result(rule, result, "refused", reason, observed=observed)
     differing = differences(result, artifact, baseline)
-    if differing:
-        reason = (
-            f"not comparable with the baseline: {'; '.join(differing)}"
-            f"{_for_information(rule, result, observed, part, baseline)}; if the change is meant, "
-            "review the report and accept this run as the new baseline"
-        )
-        return _result(rule, result, "refused", reason, observed=observed)
+    why_not = refusal(differing)
+    if why_not is not None:
+        return _result(rule, result, "refused", why_not, observed=observed)
     name = canonical(rule.metric or "")
     then = baseline_mean(name, baseline, result, part.cases)
     if isinstance(then, str):
         return _result(rule, result, "refused", then, observed=observed)
-    return against_mean(_result(rule, result, "pass", "", observed=observed), rule, then)
-
-
-def _for_information(
-    rule: Rule, result: TargetResult, observed: _Observed, part: _Part, baseline: Baseline
-) -> str:
-    """Both numbers where they are there, so that the reader sees what was not judged."""
-    then = baseline_mean(canonical(rule.metric or ""), baseline, result, part.cases)
-    if isinstance(then, str) or observed.value is None:
-        return ""
-    return f"; not judged: {rule.metric} {observed.value:.6g}, baseline {then:.6g}"
+    compared = against_mean(_result(rule, result, "pass", "", observed=observed), rule, then)
+    details = declared(differing)
+    if compared.word == "fail" and result.scores is not None:
+        details += fallen(name, result.scores, baseline, part.cases)
+    return replace(compared, details=details)
 
 
 def against_mean(result: RuleResult, rule: Rule, then: float) -> RuleResult:

@@ -127,7 +127,7 @@ def _always_on(artifact: Artifact, rules: Sequence[Rule], target: Target) -> Ite
 def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
     """Rules that say no or make no sense; unanswered cases are the backend's failure."""
     for result in results:
-        text = f"{result.rule} on {result.target}: {result.reason}"
+        text = f"{result.rule} on {result.target}: {result.text}"
         if result.word == "refused":
             yield REFUSED, "refused", text
         elif result.word == "fail":

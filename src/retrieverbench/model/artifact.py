@@ -116,7 +116,8 @@ class CommandLine:
 
     `only` and `require` are names of entries; empty `only` means all. `adapters` are those
     that were added, a target each. `timing` is False where the timed pass was left out,
-    `compose` True where servers were started for the run.
+    `compose` True where servers were started for the run. `changing` was declared as the thing
+    under test, which may differ from a baseline.
     """
 
     only: tuple[str, ...] = ()
@@ -124,6 +125,7 @@ class CommandLine:
     adapters: tuple[str, ...] = ()
     timing: bool = True
     compose: bool = False
+    changing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

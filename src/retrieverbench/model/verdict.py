@@ -35,7 +35,8 @@ class RuleResult:
     """One rule on one target. `limit` is the number `observed` was compared with.
 
     `implied` rules stand in no suite; they are always evaluated. `line` is the rule's line in
-    the suite, 0 for those.
+    the suite, 0 for those. `details` say what else is to be known of it: the cases that made it
+    fail, and what differs from the baseline because it was declared.
     """
 
     rule: str
@@ -51,6 +52,12 @@ class RuleResult:
     n: int | None = None
     implied: bool = False
     line: int = 0
+    details: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Reason and details in one line."""
+        return "; ".join(filter(None, (self.reason, *self.details)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def changes(
     if before is None:
         yield "  first baseline of this target"
         return
-    yield from (f"  changed: {line}" for line in differences(result, artifact, before))
+    yield from (f"  changed: {each.text}" for each in differences(result, artifact, before))
     metrics = {name for base in (before, after) for c in base.cases.values() for name in c.values}
     for metric in sorted(filter(_asked(artifact, result), metrics)):
         then, now = _mean(before, metric), _mean(after, metric)

@@ -134,7 +134,7 @@ def _rule_case(rule: RuleResult, result: TargetResult) -> Case:
     if rule.word == "not measured" and _needs_nothing(result):
         status = "skipped"
     level: Level = "error" if status == "failure" else "warning"
-    return Case(rule.target, rule.rule, status, visible(f"{rule.word}: {rule.reason}"), level, line)
+    return Case(rule.target, rule.rule, status, visible(f"{rule.word}: {rule.text}"), level, line)
 
 
 def _unmeasured(result: TargetResult, name: str) -> Case:

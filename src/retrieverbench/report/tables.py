@@ -229,7 +229,7 @@ def _rules(artifact: Artifact) -> Table:
             figure(result.observed, 6, trim=True),
             figure(result.limit, 6, trim=True),
             DASH if result.n is None else str(result.n),
-            "see 'Not measured'" if result.word == "not measured" else result.reason,
+            "see 'Not measured'" if result.word == "not measured" else result.text,
         )
         for result in (verdict.rules if verdict else ())
         if not result.implied or result.word not in {"pass", "not measured"}

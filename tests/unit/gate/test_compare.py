@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from retrieverbench.gate import differences
+from retrieverbench.gate.compare import refusal
 from retrieverbench.gate.evaluate import evaluate
-from retrieverbench.model import Artifact, Baseline, Rule, Target
+from retrieverbench.model import Artifact, Baseline, CommandLine, Rule, Target
 
 MakeArtifact = Callable[..., Artifact]
 BaselineOf = Callable[..., Baseline]
@@ -59,12 +60,12 @@ def test_each_difference_is_refused_with_both_values(
     artifact = make_artifact()
     baseline = baseline_of(artifact, **changes)
     (found,) = differences(artifact.targets[0], artifact, baseline)
-    assert found.startswith(line)
+    assert found.text.startswith(line)
     label = artifact.targets[0].target.label
     rule = Rule("baseline", "r", metric="Recall@3")
     judged = evaluate(rule, artifact.targets[0], artifact, {label: baseline})
     assert judged.word == "refused"
-    assert found in judged.reason
+    assert found.text in judged.reason
 
 
 def test_embedding_counts_where_vectors_are_searched(
@@ -76,7 +77,7 @@ def test_embedding_counts_where_vectors_are_searched(
     dense = replace(artifact.targets[0], target=Target("fake", "fake", "dense"))
     artifact = replace(artifact, targets=(dense,))
     (found,) = differences(dense, artifact, baseline_of(artifact, embedding={"model": "x"}))
-    assert found == "embedding.model: baseline 'x', this run has none"
+    assert found.text == "embedding.model: baseline 'x', this run has none"
 
 
 def test_forms_of_the_same_options_do_not_differ(
@@ -87,3 +88,57 @@ def test_forms_of_the_same_options_do_not_differ(
     read = Target("fake", "fake", "lexical", options={"search": {"a": [1, 2]}, "connect": {}})
     result = replace(artifact.targets[0], target=mine)
     assert differences(result, artifact, baseline_of(artifact, target=read)) == []
+
+
+def declaring(artifact: Artifact, *words: str) -> Artifact:
+    return replace(artifact, command=CommandLine(changing=words))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"target": Target("fake", "fake", "lexical", options={"search": {"ef": 1}})}, "settings"),
+        ({"target": Target("fake", "other", "lexical")}, "adapter"),
+        ({"server_version": "1.0"}, "server"),
+        ({"server_version": "1.0"}, "adapter"),
+        ({"fidelity": "server"}, "server"),
+        ({"versions": {"embedding": "1", "index": "1"}}, "embedding"),
+        ({"versions": {"chunking": "1", "index": "1"}}, "chunking"),
+        ({"versions": {"prompt": "1"}}, "prompt"),
+    ],
+)
+def test_what_is_declared_is_compared_and_told(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf, changes: dict[str, Any], words: str
+) -> None:
+    artifact = declaring(make_artifact(), words)
+    baseline = baseline_of(artifact, **changes)
+    found = differences(artifact.targets[0], artifact, baseline)
+    assert found
+    assert all(difference.declared for difference in found)
+    rule = Rule("tolerance", "r", metric="Recall@3", tolerance=0.1)
+    label = artifact.targets[0].target.label
+    judged = evaluate(rule, artifact.targets[0], artifact, {label: baseline})
+    assert judged.word == "pass"
+    (detail,) = judged.details
+    assert all(difference.text in detail for difference in found)
+    assert ("cannot be attributed" in detail) == (len(found) > 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"depth": 5}, "settings"),
+        ({"golden_sha256": "e" * 64}, "index"),
+        ({"server_version": "1.0"}, "settings"),
+        ({"fidelity": "stand-in"}, "server"),
+    ],
+)
+def test_what_is_not_declared_or_may_not_be_is_refused(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf, changes: dict[str, Any], word: str
+) -> None:
+    artifact = declaring(make_artifact(), word)
+    (found,) = differences(artifact.targets[0], artifact, baseline_of(artifact, **changes))
+    assert not found.declared
+    told = refusal([found])
+    assert told is not None
+    assert ("add --changing server" in told) == ("server_version" in changes)

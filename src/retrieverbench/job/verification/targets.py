@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from retrieverbench.errors import Code
+from retrieverbench.gate import CHANGES
 from retrieverbench.job.scoring import chunks_per_tenant
 from retrieverbench.job.verification.differences import Fault, compare
 from retrieverbench.model import (
@@ -77,6 +78,9 @@ def selection_faults(artifact: Artifact, suite: Suite) -> Iterator[Fault]:
         for name in getattr(command, option):
             if name not in known:
                 yield Fault(f"command.{option}", name, f"one of {sorted(known)} {_BY_SUITE}")
+    for word in command.changing:
+        if word not in CHANGES:
+            yield Fault("command.changing", word, f"one of {sorted(CHANGES)}")
     there = {result.target.adapter for result in artifact.targets}
     for adapter in command.adapters:
         if adapter not in there and not command.only:

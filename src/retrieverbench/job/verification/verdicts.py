@@ -43,14 +43,15 @@ def _as_then(now: RuleResult, then: RuleResult | None, rules: Mapping[str, Rule]
     if then is None or now.kind not in _WITH_BASELINE or now.observed is None:
         return now
     if then.baseline is not None:
-        return against_mean(now, rules[now.rule], then.baseline)
+        again = against_mean(now, rules[now.rule], then.baseline)
+        return replace(again, details=then.details)  # of the baseline's cases and settings
     refused = replace(now, word="refused", limit=None, baseline=None)
     return replace(refused, reason=then.reason or now.reason or "a reason")
 
 
 def _unreadable(printed: Verdict, results: Sequence[RuleResult]) -> list[str]:
     """Refusals of baselines that could not be read: the reasons that are of no rule."""
-    of_rules = {f"{result.rule} on {result.target}: {result.reason}" for result in results}
+    of_rules = {f"{result.rule} on {result.target}: {result.text}" for result in results}
     told = [text.removeprefix(_REFUSED) for text in printed.reasons if text.startswith(_REFUSED)]
     return [text for text in told if text not in of_rules]
 
