@@ -108,32 +108,16 @@ async def test_a_service_takes_the_place_of_an_engine_and_is_stopped(
     assert not any(key in text for text in [*written, done.stdout, done.stderr])
 
 
-@pytest.mark.parametrize(
-    ("answers", "code", "words"),
-    [
-        (
-            {"up": {"err": "a\ncontainer qdrant is unhealthy\n", "code": 1}},
-            3,
-            "failed: container qdrant is unhealthy",
-        ),
-        (
-            {"config": {"err": "services.qdrant: bad\n", "code": 15}},
-            2,
-            "services.qdrant: bad; correct the file",
-        ),
-    ],
-)
-def test_what_docker_complains_of_is_told(
-    bench: Bench, tmp_path: Path, answers: dict[str, Any], code: int, words: str
-) -> None:
-    docker = Docker(tmp_path / "bin", {"qdrant": service()}, **answers)
+def test_what_docker_complains_of_is_told(bench: Bench, tmp_path: Path) -> None:
+    up = {"err": "a\ncontainer qdrant is unhealthy\n", "code": 1}
+    docker = Docker(tmp_path / "bin", {"qdrant": service()}, up=up)
     suite = bench.suite('adapter = "qdrant"\nmodes = ["dense"]\nrequired = true')
     file = compose_file(bench)
     done = bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert words in " ".join((done.stdout + done.stderr).split())
-    if code == 3:
-        assert docker.asked() == ["config", "ps", "up", "stop"]
+    assert done.returncode == 3, done.stdout + done.stderr
+    told = " ".join((done.stdout + done.stderr).split())
+    assert "docker compose up qdrant failed: container qdrant is unhealthy" in told
+    assert docker.asked() == ["config", "ps", "up", "stop"]
 
 
 def test_a_server_that_was_running_is_left_running(bench: Bench, tmp_path: Path) -> None:
@@ -143,31 +127,6 @@ def test_a_server_that_was_running_is_left_running(bench: Bench, tmp_path: Path)
     bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
     assert "up" in docker.asked()
     assert "stop" not in docker.asked()
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ({}, "services.qdrant.labels: retrieverbench.endpoint is missing; add it"),
-        (
-            {"retrieverbench.endpoint": "http://x", "retrieverbench.secret.api_key": "NONE"},
-            "services.qdrant.labels: 'NONE' is neither in the service's environment",
-        ),
-        (
-            {"retrieverbench.endpoint": "http://x", "retrieverbench.fidelity": "real"},
-            "services.qdrant.labels: retrieverbench.fidelity: 'real' is unknown",
-        ),
-    ],
-)
-def test_labels_that_tell_no_address_are_the_files_fault(
-    bench: Bench, tmp_path: Path, labels: dict[str, str], words: str
-) -> None:
-    docker = Docker(tmp_path / "bin", {"qdrant": {**service(), "labels": labels}})
-    suite = bench.suite('adapter = "qdrant"\nmodes = ["dense"]')
-    file = compose_file(bench)
-    done = bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert words in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -197,16 +156,6 @@ def test_a_password_in_an_address_is_shown_nowhere(bench: Bench, tmp_path: Path)
     written = [path.read_text() for path in bench.folder.glob("results/runs/*/*")]
     assert written
     assert not any("s3cr3tPW" in text for text in [*written, done.stdout, done.stderr])
-
-
-@pytest.mark.parametrize("told", ["null", "[]", '{"services": null}', '{"services": {"a": 1}}'])
-def test_what_tells_no_services_is_the_files_fault(bench: Bench, tmp_path: Path, told: str) -> None:
-    docker = Docker(tmp_path / "bin", {}, config={"out": told})
-    suite = bench.suite('adapter = "qdrant"\nmodes = ["dense"]')
-    file = compose_file(bench)
-    done = bench.run("run", suite, "--compose", "--compose-file", file, env=docker.env)
-    assert done.returncode == 2, done.stderr
-    assert "tells no services" in done.stderr
 
 
 def test_without_docker_it_says_what_to_do(bench: Bench) -> None:

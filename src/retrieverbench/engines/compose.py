@@ -16,24 +16,29 @@ its volumes kept, on every other way out, unless it was already running before.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import CompletedProcess
+from tempfile import TemporaryFile
 from typing import Any, get_args
 
 import anyio
+from anyio.abc import Process
 
 from retrieverbench.adapter import Secret
 from retrieverbench.engines.base import Started
-from retrieverbench.errors import InputError, NotConfigured, Unavailable
+from retrieverbench.errors import BackendError, InputError, NotConfigured, Unavailable
 from retrieverbench.model import Fidelity
 
 LABEL = "retrieverbench."
 HEALTH_SECONDS = 300
+ANSWER_SECONDS = 60.0
+"""For everything that docker does without fetching anything; `stop` waits ten for a service."""
+END_SECONDS = 5.0
 _FIDELITIES: tuple[Fidelity, ...] = get_args(Fidelity)
 _LIMITS = ("cpus", "cpuset", "mem_limit", "shm_size")
 
@@ -56,19 +61,36 @@ class Compose:
         fidelity = _fidelity(self.path, name, labels)
         was_running = bool((await self._docker("ps", "--status", "running", "-q", name)).strip())
         try:
-            wait = ("--wait", "--wait-timeout", str(HEALTH_SECONDS))
-            await self._docker("up", "--detach", *wait, name)
-            yield await self._started(name, labels, fidelity)
-        finally:
-            if not was_running:
-                with anyio.CancelScope(shield=True):
-                    await self._docker("stop", name)
+            yield await self._up(name, labels, fidelity)
+        except BaseException as error:
+            try:
+                await self._stop(name, was_running=was_running)
+            except Unavailable as second:
+                if isinstance(error, BackendError):
+                    error.args = (f"{error.reason}; and afterwards: {second.reason}",)
+            raise
+        await self._stop(name, was_running=was_running)
+
+    async def _up(self, name: str, labels: Mapping[str, str], fidelity: Fidelity) -> Started:
+        """Without a limit of ours: docker may have to fetch the image first."""
+        wait = ("--wait", "--wait-timeout", str(HEALTH_SECONDS))
+        try:
+            await self._docker("up", "--detach", *wait, name, seconds=math.inf)
+        except Unavailable as error:
+            error.remedy = f"see docker compose --file {self.path} logs {name}"
+            raise
+        return await self._started(name, labels, fidelity)
+
+    async def _stop(self, name: str, *, was_running: bool) -> None:
+        """Stop what was started here, also when the run is cancelled."""
+        if not was_running:
+            with anyio.CancelScope(shield=True):
+                await self._docker("stop", name)
 
     async def _started(self, name: str, labels: Mapping[str, str], fidelity: Fidelity) -> Started:
         service = self.services[name]
         told = _ready_file(self.path, labels) or service.get("environment") or {}
-        image = json.loads(await self._docker("images", "--format", "json", name) or "[]")
-        image_id = image[0]["ID"] if image else ""
+        image_id = _image_id(await self._docker("images", "--format", "json", name))
         digests = await _image_digests(image_id) if image_id else []
         secrets = {
             key.removeprefix("secret."): Secret(str(_looked_up(self.path, name, variable, told)))
@@ -88,8 +110,10 @@ class Compose:
             },
         )
 
-    async def _docker(self, *arguments: str) -> str:
-        return await _run("compose", "--file", str(self.path), "--profile", "*", *arguments)
+    async def _docker(self, *words: str, seconds: float | None = None) -> str:
+        doing = f"docker compose {words[0]} {words[-1]}"
+        every = ("compose", "--file", str(self.path), "--profile", "*", *words)
+        return await _run(doing, every, ANSWER_SECONDS if seconds is None else seconds)
 
 
 def read_compose(path: Path) -> Compose:
@@ -100,10 +124,14 @@ def read_compose(path: Path) -> Compose:
     if not path.is_file():
         raise InputError(f"{path}: no such compose file; name one with --compose-file")
     arguments = ("compose", "--file", str(path), "--profile", "*", "config", "--format", "json")
-    command = _command(arguments)
-    done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - docker itself
+    command, doing = _command(arguments), "docker compose config"
     try:
-        found = json.loads(_printed(done, arguments))
+        done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - docker
+        found = json.loads(_printed(doing, done.returncode, done.stdout, done.stderr))
+    except OSError as error:
+        raise _broken(command[0], error) from error
+    except ValueError:
+        raise InputError(f"{path}: {doing} prints no JSON; is {command[0]} docker?") from None
     except Unavailable as error:
         raise InputError(f"{path}: {error}; correct the file, or install docker compose") from None
     services = found.get("services") if isinstance(found, dict) else None
@@ -112,13 +140,63 @@ def read_compose(path: Path) -> Compose:
     return Compose(path, services)
 
 
+def _image_id(told: str) -> str:
+    """The id in what `docker compose images` prints; "" where it tells none."""
+    with suppress(ValueError, LookupError, TypeError):
+        return str(json.loads(told)[0]["ID"])
+    return ""
+
+
 async def _image_digests(image: str) -> list[str]:
-    text = await _run("image", "inspect", "--format", "{{json .RepoDigests}}", image)
-    return [str(digest) for digest in json.loads(text) or []]
+    words = ("image", "inspect", "--format", "{{json .RepoDigests}}", image)
+    text = await _run("docker image inspect", words, ANSWER_SECONDS)
+    with suppress(ValueError, TypeError):
+        return [str(digest) for digest in json.loads(text) or []]
+    return []
 
 
-async def _run(*arguments: str) -> str:
-    return _printed(await anyio.run_process(_command(arguments), check=False), arguments)
+async def _run(doing: str, arguments: Sequence[str], seconds: float) -> str:
+    """What `docker` printed. Cancelled, it is asked to end, so that it tells its own children.
+
+    It prints into files: a child that it leaves behind would hold pipes open.
+    """
+    command = _command(arguments)
+    with TemporaryFile() as printed, TemporaryFile() as complained:
+        try:
+            process = await anyio.open_process(
+                command, stdin=subprocess.DEVNULL, stdout=printed, stderr=complained
+            )
+        except OSError as error:
+            raise _broken(command[0], error) from error
+        try:
+            with anyio.fail_after(seconds):
+                code = await process.wait()
+        except TimeoutError:
+            told = f"{doing} did not end within {seconds:g} s"
+            raise Unavailable(told, remedy="see whether docker answers") from None
+        finally:
+            await _end(process)
+        printed.seek(0)
+        complained.seek(0)
+        return _printed(doing, code, printed.read(), complained.read())
+
+
+async def _end(process: Process) -> None:
+    """End it, if it has not ended."""
+    with anyio.CancelScope(shield=True), suppress(ProcessLookupError):
+        if process.returncode is None:
+            process.terminate()
+            with anyio.move_on_after(END_SECONDS):
+                await process.wait()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _broken(docker: str, error: OSError) -> NotConfigured:
+    return NotConfigured(
+        f"{docker} cannot be run ({error.strerror}); repair it, or run without --compose"
+    )
 
 
 def _command(arguments: Sequence[str]) -> list[str]:
@@ -128,15 +206,14 @@ def _command(arguments: Sequence[str]) -> list[str]:
     return [docker, *arguments]
 
 
-def _printed(done: CompletedProcess[bytes], arguments: Sequence[str]) -> str:
+def _printed(doing: str, code: int, printed: bytes, complained: bytes) -> str:
     """What `docker` printed; its last line of complaint as Unavailable when it failed."""
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Unavailable(
-            f"docker {' '.join(arguments[:1])} {arguments[-2]} {arguments[-1]} failed: "
-            f"{lines[-1] if lines else f'exit code {done.returncode}'}"
-        )
-    return done.stdout.decode(errors="replace")
+    if code != 0:
+        lines = complained.decode(errors="replace").strip().splitlines()
+        telling = [line for line in lines if not line.startswith(("See '", "Run '"))]
+        reason = telling[-1] if telling else f"exit code {code}"
+        raise Unavailable(f"{doing} failed: {reason}")
+    return printed.decode(errors="replace")
 
 
 def _labels(path: Path, name: str, service: Mapping[str, Any]) -> dict[str, str]:
