@@ -39,9 +39,10 @@ class TestInstalledAdapters(AdapterContract):
     def adapter(self, loaded: LoadedAdapter) -> str:
         return loaded.name
 
-    @pytest.fixture
+    @pytest.fixture(scope="class")
+    @classmethod
     async def connection(
-        self, request: pytest.FixtureRequest, loaded: LoadedAdapter, engines: Engines
+        cls, request: pytest.FixtureRequest, loaded: LoadedAdapter, engines: Engines
     ) -> Connection:
         name = loaded.name
         engine = "embedded" if name in engine_names() else ""
@@ -58,9 +59,10 @@ class TestInstalledAdapters(AdapterContract):
     def secrets(self, connection: Connection) -> Mapping[str, Secret]:
         return connection.secrets
 
-    @pytest.fixture
+    @pytest.fixture(scope="class")
+    @classmethod
     async def attached(
-        self, loaded: LoadedAdapter, connection: Connection
+        cls, loaded: LoadedAdapter, connection: Connection
     ) -> AsyncIterator[UsersIndex | None]:
         path = INDEXES / f"{loaded.name}.py"
         if "attach" not in loaded.cls.capabilities or not path.exists():
