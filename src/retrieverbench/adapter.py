@@ -34,6 +34,8 @@ OWN_PREFIX = "rb_"
 
 NOT_TOLD = "not told"
 """The weaknesses of an adapter that does not look for any."""
+NOBODY = ""
+"""No tenant's name: under it `Description.chunks` counts chunks without an owner."""
 
 CAPABILITIES: Mapping[str, str] = {
     "dense": "search by vector",
@@ -158,7 +160,8 @@ class Description:
 
     `settings` holds index kind, parameters and search settings, flat, JSON values only.
     `chunks` counts the stored chunks per tenant, by the backend's own count of its tenant
-    field; the harness compares it with what it sent. `properties` are declared ones
+    field, those of an attached index without an owner (null, empty or absent) under NOBODY; the
+    harness compares it with what it sent. `properties` are declared ones
     (`shared_idf`, `approximate`, `eventual_visibility`). `fidelity` is what the backend
     says of itself, None where it says nothing. `unchecked` lists what could not be read.
     `weaknesses` lists what makes the isolation or the figures worth less than the layout

@@ -51,7 +51,8 @@ class Table:
     async def describe(self):
         counts = {}
         for row in ROWS:
-            counts[row["owner"]] = counts.get(row["owner"], 0) + 1
+            owner = row["owner"] or ""
+            counts[owner] = counts.get(owner, 0) + 1
         return Description("table", "1", "none", "1", {"rows": len(ROWS)}, counts,
                            weaknesses=("anybody may read the file; lock it",))
 
@@ -153,6 +154,20 @@ def test_a_record_that_does_not_cover_the_index_judges_nothing(bench: Bench) -> 
     done = bench.run("run", attach(bench, more))
     assert done.returncode == 3, done.stdout + done.stderr
     assert "the corpus does not cover the index" in done.stdout
+
+
+def test_what_lacks_and_what_nobody_owns_stands_in_the_first_table(bench: Bench) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[:] = [*rows[1:], {**rows[0], "owner": None}]
+
+    done = bench.run("leaks", attach(bench, change), "--probe", "P22")
+    assert done.returncode == 0, done.stdout + done.stderr
+    head = " ".join(done.stdout.partition("Leak audit")[0].split())
+    assert "8: 2 tenants with 3 to 4; it lacks 1 chunk" in head
+    (target,) = bench.artifact()["targets"]
+    assert target["backend"]["differs"] == (
+        "it lacks 1 chunk of the corpus (1 of 'birch'), holds 1 chunk without an owner"
+    )
 
 
 @pytest.mark.parametrize("matches", ["id", "metadata.nothing"])

@@ -40,7 +40,7 @@ from typing import Any, ClassVar, Self
 import anyio
 from azure.core.exceptions import ResourceNotFoundError
 
-from retrieverbench.adapter import Description, Settings
+from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import AdapterError, InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.options import parse_options
@@ -187,13 +187,15 @@ class AzureSearch:
                 if self._settings.attached is None:
                     raise
                 unchecked.append(_UNREAD)
-            documents += await self._indexes.count(name)
+            there = await self._indexes.count(name)
+            documents += there
             if not self._counts_tenants(definitions.get(name)):
                 unchecked.append("chunks per tenant: the tenant field is not known as facetable")
                 continue
-            for tenant, count in (
-                await self._indexes.count_tenants(name, self._fields.tenant)
-            ).items():
+            counts = await self._indexes.count_tenants(name, self._fields.tenant)
+            if self._settings.attached and (ownerless := there - sum(counts.values())) > 0:
+                counts[NOBODY] = counts.get(NOBODY, 0) + ownerless
+            for tenant, count in counts.items():
                 chunks[tenant] = chunks.get(tenant, 0) + count
         limits = await self._service_limits(answer, unchecked)
         settings = settings_shown(self._settings, self._options, self._fields, definitions)

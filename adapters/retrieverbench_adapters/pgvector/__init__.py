@@ -32,9 +32,9 @@ from typing import ClassVar, Self
 
 from pgvector.psycopg import register_vector_async
 from psycopg.errors import QueryCanceled
-from psycopg.sql import SQL, Composed
+from psycopg.sql import SQL, Composed, Literal
 
-from retrieverbench.adapter import Description, Settings
+from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import AdapterError, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
@@ -319,8 +319,8 @@ class Pgvector:
         """Rows per tenant of an attached table; None if that takes too long or is hidden."""
         if self._table.boundary == "policy":
             return None
-        count = SQL("SELECT {0}::text, count(*) FROM {1} AS t WHERE {0} IS NOT NULL GROUP BY 1")
-        statement = count.format(self._table.tenant, self._table.relation)
+        count = SQL("SELECT coalesce({}::text, {}), count(*) FROM {} AS t GROUP BY 1")
+        statement = count.format(self._table.tenant, Literal(NOBODY), self._table.relation)
         try:
             return dict(await self._sender.execute(connection, "describe", statement))
         except QueryCanceled:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from qdrant_client import models
 
+from retrieverbench.adapter import NOBODY
 from retrieverbench.errors import AdapterError
 from retrieverbench_adapters.qdrant.attached import COUNTED_BY_READING, count_by_reading
 from retrieverbench_adapters.qdrant.client import Server
@@ -64,6 +65,7 @@ async def count_attached(
             f"{total - owned} of {total} points have no text in tenant field {fields.tenant!r}: "
             "nobody finds them; give them an owner or remove them"
         )
+        chunks[NOBODY] = chunks.get(NOBODY, 0) + total - owned
     if owned > total:
         weak.append(
             f"tenant field {fields.tenant!r} holds several owners in some of {total} points: each "

@@ -277,6 +277,7 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
         settings_changed=_changes(_state_of(before), _state_of(after)) if after else None,
         weaknesses=before.weaknesses,
         chunks=before.chunks,
+        differs=place.differs,
     )
 
 

@@ -26,7 +26,7 @@ class BackendRecord:
     `settings_changed` names what differed between the description before and after the
     run; anything in it voids the run's timings. It is None where the second description
     could not be had. `weaknesses` are what makes isolation or figures worth less than the
-    layout promises.
+    layout promises. `differs` says how what is only read differs from the corpus, "" if not.
     """
 
     distribution: str
@@ -42,6 +42,7 @@ class BackendRecord:
     settings_changed: tuple[str, ...] | None = ()
     weaknesses: tuple[str, ...] = ()
     chunks: Mapping[str, int] = field(default_factory=dict)
+    differs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

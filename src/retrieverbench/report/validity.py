@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from retrieverbench.adapter import NOBODY
+from retrieverbench.golden.faults import plural
 from retrieverbench.model import Artifact, BackendRecord, Plan, TargetResult
 from retrieverbench.report.cells import DASH
 from retrieverbench.report.table import Table
@@ -26,7 +28,7 @@ def validity(artifact: Artifact) -> Table:
             result.target.label,
             result.fidelity or DASH,
             f"{backend.server} {backend.server_version}",
-            stored(backend.chunks),
+            "; ".join(part for part in (stored(backend.chunks), backend.differs) if part),
             *(_plan_cells(result.plan) if artifact.kind == "run" else (NOT_ASKED, NOT_ASKED)),
             _weakened(result, backend),
         )
@@ -54,12 +56,13 @@ def validity(artifact: Artifact) -> Table:
 
 def stored(chunks: Mapping[str, int]) -> str:
     """Rows per tenant by the backend's own count, as a range."""
-    counts = [count for count in chunks.values() if count]
+    counts = [count for tenant, count in chunks.items() if count and tenant != NOBODY]
     if not counts:
         return NOT_TOLD
     least, most = min(counts), max(counts)
     each = str(least) if least == most else f"{least} to {most}"
-    return f"{sum(counts)}: {len(counts)} tenants with {each}"
+    stored = sum(counts) + chunks.get(NOBODY, 0)
+    return f"{stored}: {plural(len(counts), 'tenant')} with {each}"
 
 
 def _plan_cells(plan: Plan | None) -> tuple[str, str]:

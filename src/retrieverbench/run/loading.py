@@ -198,7 +198,7 @@ def count_per_tenant(chunks: Sequence[Chunk]) -> Mapping[str, int]:
 def count_differences(description: Description, expected: Mapping[str, int]) -> str:
     """Where the backend's count per tenant differs from the corpus's; "" if it does not.
 
-    An adapter that is not loaded may leave its counts out; one that is may not.
+    One that is loaded may not leave its counts out.
     """
     stored = {tenant: count for tenant, count in description.chunks.items() if count}
     lines = [

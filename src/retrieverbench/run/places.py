@@ -19,11 +19,12 @@ from retrieverbench.adapter import (
     Settings,
     Writable,
 )
-from retrieverbench.errors import AdapterError, BackendError, Code, Rejected
+from retrieverbench.errors import AdapterError, BackendError, Rejected
 from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
+from retrieverbench.run.covering import check_covered, differences
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.endpoint import server_of
 from retrieverbench.run.exclusive import Held, only_run_at
@@ -52,6 +53,7 @@ class Place:
     """An opened and loaded place. Times are in seconds, None where nothing was loaded.
 
     `timeout` is the suite's, per search. `note` is what its reader should know, "" if nothing.
+    `differs` says how what is only read differs from the corpus, by the backend's own count.
     `keys` translates the ids of an attached index to uids; None where hits carry uids.
     """
 
@@ -66,6 +68,7 @@ class Place:
     load_seconds: float | None = None
     settle_seconds: float | None = None
     note: str = ""
+    differs: str = ""
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -244,6 +247,7 @@ async def load_place(
         load_seconds=loaded.seconds,
         settle_seconds=loaded.settle_seconds,
         note="; ".join(note for note in (opened.note, loaded.note) if note),
+        differs=loaded.differs,
     )
 
 
@@ -255,6 +259,7 @@ class _Loaded:
     seconds: float | None = None
     settle_seconds: float | None = None
     note: str = ""
+    differs: str = ""
 
 
 async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int], None]) -> _Loaded:
@@ -310,12 +315,9 @@ async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
     """What is there of a place that is not loaded."""
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
     if opened.entry.attach is not None:
-        _check_covered(description, chunks)
-    differing = count_differences(description, count_per_tenant(chunks))
-    if not differing or not description.chunks:
-        return _Loaded(description)
-    told = hide_secrets(differing, hidden_values(opened.settings.secrets))
-    return _Loaded(description, note=f"its counts differ from the corpus: {told}")
+        check_covered(description, chunks)
+    told = differences(description, count_per_tenant(chunks))
+    return _Loaded(description, differs=hide_secrets(told, hidden_values(opened.settings.secrets)))
 
 
 def is_loaded(entry: TargetEntry, loaded: LoadedAdapter) -> bool:
@@ -328,24 +330,6 @@ def keys_of(entry: TargetEntry, chunks: Sequence[Chunk]) -> dict[str, str] | Non
     if entry.attach is None:
         return None
     return make_keys(entry.attach, chunks, f"target {entry.name!r}: attach")
-
-
-def _check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
-    """Who owns a chunk that no record holds nobody can say, nor whether showing it is a leak."""
-    known = count_per_tenant(chunks)
-    more = [
-        f"{tenant!r} has {count} chunks in the index and {known.get(tenant, 0)} in the corpus"
-        for tenant, count in sorted(description.chunks.items())
-        if count > known.get(tenant, 0)
-    ]
-    if more:
-        raise AdapterError(
-            f"the corpus does not cover the index: {'; '.join(more[:3])}"
-            f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}",
-            code=Code.WRONG_COUNT,
-            remedy="export every chunk of the index, with its owner, as the corpus, and check that "
-            "attach.tenant names the field of the owner",
-        )
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from retrieverbench.adapter import NOBODY
 from retrieverbench.model import Artifact, BackendRecord, Mode, Plan, Target, TargetResult
 from retrieverbench.report.validity import stored, validity
 
@@ -104,4 +105,5 @@ def test_settings_are_told_of_a_place_whose_first_mode_failed(
 
 def test_counts_that_are_not_told_are_not_zero() -> None:
     assert stored({}) == "not told"
-    assert stored({"acme": 4, "empty": 0}) == "4: 1 tenants with 4"
+    assert stored({"acme": 4, "empty": 0}) == "4: 1 tenant with 4"
+    assert stored({"acme": 4, NOBODY: 2}) == "6: 1 tenant with 4", "2 have no owner"

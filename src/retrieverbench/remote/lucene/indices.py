@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 import anyio
 
+from retrieverbench.adapter import NOBODY
 from retrieverbench.errors import (
     BackendError,
     Refused,
@@ -172,19 +174,24 @@ class Indices:
         return await self.send("POST", "/_msearch", lines)
 
     async def counts(self) -> dict[str, int]:
-        """Chunks per tenant, of all tenants: page after page, because a terms list is cut."""
-        counts: dict[str, int] = {}
+        """Chunks per tenant, of all tenants: page after page, because a terms list is cut.
+
+        Of an index of the user's also those without an owner.
+        """
+        counts: Counter[str] = Counter()
+        missing = {"missing_bucket": True} if self.attached else {}
         pages: Json = {
             "size": _PAGE,
-            "sources": [{"tenant": {"terms": {"field": self.text.names.tenant}}}],
+            "sources": [{"tenant": {"terms": {"field": self.text.names.tenant, **missing}}}],
         }
         while True:
             body = {"size": 0, "aggs": {"tenants": {"composite": pages}}}
             answer = await self.send("POST", f"/{self.all}/_search", dump(body))
             found = answer.get("aggregations", {}).get("tenants", {"buckets": []})
-            counts.update({b["key"]["tenant"]: b["doc_count"] for b in found["buckets"]})
+            for bucket in found["buckets"]:
+                counts[bucket["key"]["tenant"] or NOBODY] += bucket["doc_count"]
             if "after_key" not in found:
-                return counts
+                return dict(counts)
             pages["after"] = found["after_key"]
 
     async def settings(self) -> tuple[Json, tuple[str, ...]]:

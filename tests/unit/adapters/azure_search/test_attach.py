@@ -22,7 +22,7 @@ from azure_adapter_support import (
     vector,
 )
 from azure_support import VERSION
-from retrieverbench.adapter import Attached, Leg, Secret, Settings
+from retrieverbench.adapter import NOBODY, Attached, Leg, Secret, Settings
 from retrieverbench.engines.azure_search.replies import Call
 from retrieverbench.engines.azure_search.service import Service
 from retrieverbench.errors import AdapterError, InputError, Rejected, Unsupported
@@ -77,6 +77,7 @@ async def users_index() -> AsyncIterator[tuple[Settings, Service]]:
             for org in ("acme", "globex")
             for i in range(3)
         ]
+        documents.append({"id": "nobody", "title": "a document without an owner"})
         assert call("/indexes/users/docs/index", {"value": documents}) == 200
         yield settings(served.endpoint, place="", attached=MAPPED), served.service
 
@@ -111,12 +112,12 @@ async def test_reads_by_id_and_no_writes() -> None:
                 with pytest.raises(Unsupported, match="is not written to"):
                     await refused
             described = await adapter.describe()
-        assert described.chunks == {"acme": 3, "globex": 3}
+        assert described.chunks == {"acme": 3, "globex": 3, NOBODY: 1}
         assert described.settings["tenant.filterable"] is True
         assert described.settings["vector.index"] == "hnsw"
         assert described.settings["credential"] == "admin key"
         assert {n: index.definition.shown for n, index in service.indexes.items()} == before
-        assert service.indexes["users"].count() == 6
+        assert service.indexes["users"].count() == 7
 
 
 async def test_a_query_key_is_enough_and_what_it_may_not_read_is_told() -> None:
@@ -126,7 +127,7 @@ async def test_a_query_key_is_enough_and_what_it_may_not_read_is_told() -> None:
             assert len((await adapter.search(ask("hybrid"))).hits) == 3
             described = await adapter.describe()
         assert described.settings["credential"] == "query key"
-        assert described.settings["documents"] == 6
+        assert described.settings["documents"] == 7
         assert [line.partition(":")[0] for line in described.unchecked] == [
             "index definition",
             "chunks per tenant",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lucene_support import Backend, Stub, chunk, empty_answer, error_body, query, uids, vector
-from retrieverbench.adapter import Attached
+from retrieverbench.adapter import NOBODY, Attached
 from retrieverbench.engines.processes import free_port
 from retrieverbench.errors import InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, TenantId
@@ -111,14 +111,15 @@ async def test_a_server_of_another_kind_is_unsupported(
 async def test_a_key_that_may_only_read_is_enough_and_its_limits_are_said(stub: Stub) -> None:
     """As a node with security answers a key with the right `read` alone; none runs here."""
     stub.info = stub.rest = (403, error_body("security_exception", "unauthorized"))
-    bucket = {"key": {"tenant": "a"}, "doc_count": 3}
-    stub.body = {**empty_answer(), "aggregations": {"tenants": {"buckets": [bucket]}}}
+    counted = {None: 2, "": 1, "a": 3}
+    buckets = [{"key": {"tenant": owner}, "doc_count": counted[owner]} for owner in counted]
+    stub.body = {**empty_answer(), "aggregations": {"tenants": {"buckets": buckets}}}
     mine = Attached("docs", "_id", "org", ("body",), "v")
     backend = Backend("elasticsearch", stub.url)
     async with backend.opened(place="", attached=mine) as adapter:
         assert await uids(adapter, query("a", "lexical")) == []
         described = await adapter.describe()
-    assert described.chunks == {"a": 3}
+    assert described.chunks == {"a": 3, NOBODY: 3}
     assert (described.server_version, described.fidelity) == ("not told to this credential", None)
     assert "view_index_metadata" in described.unchecked[0]
     assert "approximate" in described.properties

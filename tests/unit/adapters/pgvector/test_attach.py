@@ -10,7 +10,7 @@ import pytest
 
 from pgvector_attach_support import CHUNKS, DOCS, Log, Shop, shop_on
 from pgvector_support import ACME, EXACT, GLOBEX, ask, loaded, make_query, needs_server, uids
-from retrieverbench.adapter import Attached
+from retrieverbench.adapter import NOBODY, Attached
 from retrieverbench.engines import Started
 from retrieverbench.errors import InputError, Refused, Rejected
 from retrieverbench.model import MODES, TenantId
@@ -242,5 +242,5 @@ async def test_rows_without_owner_vector_or_text_belong_to_nobody(
             assert uids(await adapter.search(make_query(ACME, "lexical"))) == ["2", "5"]
             assert uids(await adapter.search(make_query(ACME, "hybrid"))) == ["5", "2"]
             assert [hit.uid for hit in await adapter.get(ACME, ["1", "3", "4", "5"])] == ["1", "5"]
-            assert (await adapter.describe()).chunks == {"acme": 3, "": 1}
+            assert (await adapter.describe()).chunks == {"acme": 3, NOBODY: 2}
     await ask(server, "DROP TABLE shop.holes")

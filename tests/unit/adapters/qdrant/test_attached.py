@@ -20,6 +20,7 @@ from qdrant_attach_support import (
     users_collection,
 )
 from qdrant_support import A, B, ask, http_of, settings_for, uids, unit_vectors
+from retrieverbench.adapter import NOBODY
 from retrieverbench.engines import Started, qdrant
 from retrieverbench.errors import InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import MODES, TenantId
@@ -195,7 +196,7 @@ async def test_owners_are_counted_without_an_index(front: Started) -> None:
     users = users_collection(front, rows, indexes=indexes)
     async with users as name, bound(front, name) as target:
         described = await target.describe()
-        assert described.chunks == {"acme": 2, "globex": 2}
+        assert described.chunks == {"acme": 2, "globex": 2, NOBODY: 2}
         unindexed, orphans = described.weaknesses
         assert "tenant field 'meta.owner' has no index" in unindexed
         assert "2 of 6 points have no text in tenant field" in orphans
