@@ -104,6 +104,7 @@ class OpenSearch:
     - questions: of at most 1,024 words, counted in each field, unless the server is told more.
     """
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}

@@ -190,7 +190,8 @@ class Adapter(Protocol):
 
     A class may also name `filter_modes`, its ways to combine the tenant's condition with an
     approximate search: for each the options that set it, by group (`{"after": {"search":
-    {"filter": "after"}}}`). The leak audit compares them.
+    {"filter": "after"}}}`). The leak audit compares them. And `options`, the dataclass of what a
+    suite may set for it, which `retrieverbench adapters NAME` shows.
     """
 
     capabilities: ClassVar[frozenset[str]]

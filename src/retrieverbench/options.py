@@ -8,13 +8,15 @@ dataclasses and `Annotated` constraints of `annotated_types`.
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
 import math
 import re
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, time
+from types import UnionType
 from typing import Any, TypeVar
 
 from retrieverbench.errors import InputError
@@ -79,6 +81,49 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names) or 'none'}"
+
+
+def option_lines(cls: type, indent: str = "") -> Iterator[str]:
+    """Every key that a file may set for a dataclass: type, default, and what its docstring says."""
+    told = inspect.cleandoc(cls.__doc__ or "")
+    yield from (f"{indent}# {line}".rstrip() for line in told.splitlines())
+    kinds = typing.get_type_hints(cls, include_extras=True)
+    for option in fields(cls):
+        kind = kinds[option.name]
+        if is_dataclass(kind):
+            yield f"{indent}{option.name}:"
+            yield from option_lines(typing.cast("type", kind), f"{indent}  ")
+            continue
+        yield f"{indent}{option.name} = {_default(option)}  # {_type_text(kind)}"
+
+
+def _default(option: Field[Any]) -> str:
+    value = option.default if option.default_factory is MISSING else option.default_factory()
+    if value is MISSING:
+        return "(required)"
+    return "(not set)" if value is None else json.dumps(value, default=str)
+
+
+def _type_text(kind: Any) -> str:
+    """A type as somebody who writes the file calls it: `number, >= 1, <= 64`."""
+    arguments = typing.get_args(kind)
+    origin = typing.get_origin(kind)
+    if origin is typing.Annotated:
+        return ", ".join([_type_text(arguments[0]), *map(_limit_text, arguments[1:])])
+    if origin is typing.Literal:
+        return " | ".join(json.dumps(value) for value in arguments)
+    if origin in (typing.Union, UnionType):
+        return " | ".join(_type_text(part) for part in arguments if part is not type(None))
+    known = {bool: "true | false", int: "whole number", float: "number", str: "text"}
+    if kind in known:
+        return known[kind]
+    return "table" if origin in (dict, Mapping) or is_dataclass(kind) else "list"
+
+
+def _limit_text(limit: object) -> str:
+    signs = {"Ge": ">=", "Gt": ">", "Le": "<=", "Lt": "<"}
+    sign = signs.get(type(limit).__name__)
+    return f"{sign} {getattr(limit, type(limit).__name__.lower())}" if sign else str(limit)
 
 
 _REMEDY = {

@@ -65,6 +65,7 @@ _UNREAD = "index definition: the credential may not read it, so no field is chec
 class AzureSearch:
     """Indexes of its own or the user's, one connection pool. No tenant of a search is kept."""
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "total", "record", "resume"}

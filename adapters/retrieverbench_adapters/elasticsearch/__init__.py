@@ -69,6 +69,7 @@ class Elasticsearch:
       enough; what it may not read (mapping, version) is listed as not checked.
     """
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}

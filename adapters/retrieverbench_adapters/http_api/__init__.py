@@ -48,6 +48,7 @@ class HttpApi:
     - refusal: status 401 or 403, or what `search.refused` lists.
     """
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "attach", "record"}
     )

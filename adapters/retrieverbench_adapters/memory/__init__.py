@@ -44,6 +44,7 @@ __all__ = ["Memory"]
 class Memory:
     """Chunks in a dictionary; arrays, built by `settle`, in which is searched."""
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact", "stable_ties"}
         | {"put", "get", "delete", "move", "total", "explain"}

@@ -83,6 +83,7 @@ _READ_BACK = "SELECT name, current_setting(name) FROM unnest(%s::text[]) name"
 class Pgvector:
     """A place of our own, or a table of the user's; and connections that search it."""
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
             "dense", "lexical", "hybrid", "filter", "partition", "index", "rls", "put", "attach",

@@ -69,6 +69,7 @@ class Qdrant:
       vector without a name; fields inside others are written `outer.inner`.
     """
 
+    options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}

@@ -1,4 +1,4 @@
-"""`retrieverbench adapters`, `engines`: what is installed and what can be started."""
+"""`retrieverbench adapters`, `engines`, `probes`: what is there, and what it can do."""
 
 from __future__ import annotations
 
@@ -7,29 +7,36 @@ from typing import Any
 
 import click
 
-from retrieverbench.errors import MissingClient, RetrieverBenchError
+from retrieverbench.errors import InputError, MissingClient, RetrieverBenchError
 
 
 @click.command()
+@click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
-def adapters(*, as_json: bool) -> None:
-    """List the adapters with their versions and capabilities, or why one cannot be used."""
+def adapters(*, name: str | None, as_json: bool) -> None:
+    """List the adapters with their versions and capabilities, or why one cannot be used.
+
+    With a NAME: what a suite may set for it under `connect`, `place` and `search`.
+    """
     from retrieverbench.run import adapter_names, load_adapter
 
+    if name is not None:
+        _tell_options(name)
+        return
     rows: list[dict[str, object]] = []
-    for name in adapter_names():
+    for known in adapter_names():
         try:
-            loaded = load_adapter(name)
+            loaded = load_adapter(known)
         except MissingClient as error:
-            rows.append({"adapter": name, "missing": str(error)})
+            rows.append({"adapter": known, "missing": str(error)})
             continue
         except RetrieverBenchError as error:
             reason = " ".join(str(error).split()).removeprefix("adapter: ")
-            rows.append({"adapter": name, "broken": reason})
+            rows.append({"adapter": known, "broken": reason})
             continue
         rows.append(
             {
-                "adapter": name,
+                "adapter": known,
                 "distribution": f"{loaded.distribution} {loaded.version}",
                 "capabilities": sorted(loaded.cls.capabilities),
             }
@@ -42,6 +49,55 @@ def adapters(*, as_json: bool) -> None:
         why = row.get("missing") or row.get("broken")
         words = " ".join(capabilities) if isinstance(capabilities, list) else why
         click.echo(f"{row['adapter']:<16}{row.get('distribution', 'not usable'):<24}{words}")
+
+
+def _tell_options(name: str) -> None:
+    """Every option of an adapter, with types and defaults, where its class tells them."""
+    from retrieverbench.options import option_lines
+    from retrieverbench.run import load_adapter
+
+    options = getattr(load_adapter(name).cls, "options", None)
+    if not isinstance(options, type):
+        click.echo(f"{name}: its class has no `options`; see its own documentation")
+        return
+    for line in option_lines(options):
+        click.echo(line)
+
+
+@click.command()
+@click.argument("probe_id", metavar="[ID]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+def probes(*, probe_id: str | None, as_json: bool) -> None:
+    """List the probes of `retrieverbench leaks`; with an ID what one means and cannot see."""
+    from retrieverbench.leaks import CATALOG
+
+    found = [probe for probe in CATALOG if probe_id in (None, probe.id)]
+    if not found:
+        known = f"{CATALOG[0].id} to {CATALOG[-1].id}"
+        raise InputError(f"{probe_id}: no such probe; they are {known}")
+    rows: list[dict[str, Any]] = [
+        {
+            "probe": probe.id,
+            "title": probe.title,
+            "severity": probe.severity,
+            "class": probe.leak_class,
+            "modes": list(probe.modes),
+            "needs": sorted(probe.needs),
+            "help": probe.help,
+            "limit": probe.limit,
+        }
+        for probe in found
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        needs = f"; needs {', '.join(row['needs'])}" if row["needs"] else ""
+        about = f"{row['severity']}, {row['class']}{needs}"
+        click.echo(f"{row['probe']:<5}{row['title']} ({about})")
+        if probe_id is not None:
+            click.echo(f"     if it fails: {row['help']}")
+            click.echo(f"     what it cannot see: {row['limit'] or 'no limit is known'}")
 
 
 @click.command()

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from retrieverbench.cli.lists import adapters, engines
+from retrieverbench.cli.lists import adapters, engines, probes
+from retrieverbench.errors import InputError
+from retrieverbench.leaks import CATALOG
+from retrieverbench.run import adapter_names, load_adapter
 
 ADAPTER = "retrieverbench_adapters.elasticsearch"
 BODIES = {
@@ -100,3 +103,34 @@ def test_engines_tell_what_is_not_here_yet(tmp_path: Path, monkeypatch: pytest.M
     plain = CliRunner().invoke(engines, catch_exceptions=False).stdout
     assert re.search(r"fetches \d+ MB, once; beforehand: .* engine fetch elasticsearch", plain)
     assert "pip install 'retrieverbench[elasticsearch,engines]'" in plain
+
+
+def test_every_adapter_of_ours_tells_its_options() -> None:
+    for name in adapter_names():
+        done = CliRunner().invoke(adapters, [name], catch_exceptions=False)
+        assert done.exit_code == 0
+        groups = [line for line in done.stdout.splitlines() if line.endswith(":")]
+        if load_adapter(name).distribution == "retrieverbench":
+            assert groups == ["connect:", "place:", "search:"], name
+
+
+def test_options_come_with_type_and_default() -> None:
+    lines = CliRunner().invoke(adapters, ["memory"], catch_exceptions=False).stdout.splitlines()
+    assert '  analyzer = "english"  # "english" | "standard"' in lines
+    assert "  b = 0.75  # number, >= 0, <= 1" in lines
+    assert "  rrf_k = 60  # whole number, >= 1" in lines
+
+
+def test_each_probe_is_listed_and_explained() -> None:
+    plain = CliRunner().invoke(probes, catch_exceptions=False).stdout
+    assert [line.split()[0] for line in plain.splitlines()] == [probe.id for probe in CATALOG]
+    rows = json.loads(CliRunner().invoke(probes, ["--json"], catch_exceptions=False).stdout)
+    assert all(row["help"] for row in rows)
+    one = CliRunner().invoke(probes, ["P07"], catch_exceptions=False).stdout
+    assert "if it fails: " in one
+    assert "what it cannot see: " in one
+
+
+def test_an_unknown_probe_is_refused_with_the_range() -> None:
+    with pytest.raises(InputError, match=f"P99: no such probe; they are {CATALOG[0].id} to "):
+        CliRunner().invoke(probes, ["P99"], catch_exceptions=False)
