@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.probes import (
+    everyone,
     filter_modes,
     filters,
     freshness,
@@ -20,6 +21,7 @@ from retrieverbench.leaks.probes import (
 )
 
 _FAMILIES = (
+    everyone.PROBES,
     filter_modes.PROBES,
     filters.PROBES,
     freshness.PROBES,

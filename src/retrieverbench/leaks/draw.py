@@ -45,6 +45,7 @@ NUMBERS: Mapping[str, int] = {
     "owners": 36,
     "owned": 18,
     "control": 1,
+    "all tenants": 5,
 }
 """How many words each purpose has; no word serves two of them."""
 TOKEN_LENGTHS = range(24, 33)

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS
-from retrieverbench.leaks.scene import Scene, Seen, shown_tenant
+from retrieverbench.leaks.scene import Scene, shown_tenant
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import Question
 from retrieverbench.model import TenantId
 from retrieverbench.storage import stored

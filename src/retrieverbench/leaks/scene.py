@@ -21,6 +21,7 @@ from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World
 from retrieverbench.model import (
@@ -49,28 +50,6 @@ SHOWN = 80
 MOST_UNANSWERED = 10
 """Questions in a row that time out or find no connection, after which nothing more is asked."""
 WANTED = frozenset({"text", "tenant"})
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One answer. `refused` is True when the guard or the adapter called the question wrong.
-
-    `requests` are those that went out meanwhile, None where the adapter records nothing.
-    `seconds` is the time until the answer or the error.
-    """
-
-    uids: tuple[str, ...] = ()
-    scores: tuple[float, ...] = ()
-    total: int | None = None
-    error: BackendError | None = None
-    refused: bool = False
-    requests: tuple[Request, ...] | None = None
-    seconds: float = 0.0
-
-    @property
-    def is_refusal(self) -> bool:
-        """Whether it was turned away before any request, as far as that can be seen."""
-        return self.refused and not self.requests
 
 
 T = TypeVar("T")
@@ -152,9 +131,21 @@ class Scene:
         if name in self.declared:
             self.risks.append(Risk(name, self.declared[name].place, effect, found))
 
-    def control(self, condition: bool, told: str) -> None:  # noqa: FBT001 - as above
-        """The positive control: what must be found for a clean result to mean something."""
-        (self.controls if condition else self.uncontrolled).append(told)
+    def control(
+        self,
+        condition: bool,  # noqa: FBT001 - as above
+        told: str,
+        came: Seen | str = "",
+    ) -> None:
+        """The positive control: what must be found for a clean result to mean something.
+
+        `told` says what is expected, `came` what the answer was, if it was another.
+        """
+        if condition:
+            self.controls.append(told)
+            return
+        came = f"the answer was {came.told}" if isinstance(came, Seen) else came
+        self.uncontrolled.append(f"expected: {told}; {came or 'this was not so'}")
 
     @asynccontextmanager
     async def staged(self, world: World) -> AsyncIterator[Scene]:

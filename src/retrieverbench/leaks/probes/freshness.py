@@ -24,7 +24,8 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks.crowds import orthogonal
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.probe import ARMS, Probe
-from retrieverbench.leaks.scene import WANTED, Scene, Seen
+from retrieverbench.leaks.scene import WANTED, Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import MODES, Arm, Chunk, Mode, Response, TenantId
 from retrieverbench.run import Abandoned, read_response

@@ -17,7 +17,8 @@ from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import close, cosines, recall
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.scene import K, Scene, Seen
+from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 

@@ -10,7 +10,8 @@ from retrieverbench.leaks import hostile
 from retrieverbench.leaks.named import EACH, open_named, ordinary, shared_text
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
-from retrieverbench.leaks.scene import Scene, Seen
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.spellings import spellings
 from retrieverbench.leaks.unguarded import unchecked_tenant
 

@@ -9,7 +9,8 @@ from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_ab
 from retrieverbench.leaks.hostile import MISSING as NO_NAMES
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.record import Request
-from retrieverbench.leaks.scene import Scene, Seen
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
 
 
 async def every_leg(scene: Scene) -> None:

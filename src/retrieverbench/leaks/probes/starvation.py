@@ -13,7 +13,8 @@ from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import cosines, recall
 from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.scene import K, Scene, Seen
+from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 

@@ -11,7 +11,8 @@ from retrieverbench.leaks.hostile import MISSING
 from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
-from retrieverbench.leaks.scene import Scene, Seen
+from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.run import Abandoned
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
-from retrieverbench.testing.leaky.conditions import ANYBODY, instead
+from retrieverbench.testing.leaky.conditions import ANYBODY, instead, matching
 from retrieverbench.testing.leaky.fault import Fault
 from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit
 
-CORPUS = ("fernhill", "kestrelpay")
+CORPUS = ("fernhill", "kestrelpay", "larkmoor", "oakridge", "quillworks", "stonebay", "wrenfield")
 """The tenants of the suite, as it were, for which the adapter is audited."""
+_ONE, _OTHER = CORPUS[4], CORPUS[1]
 _BY_HEART = ("acme", "globex", "initech", "umbrella")
 """Tenants that an audit might have in every run."""
 
@@ -147,6 +148,18 @@ _AGAINST_THE_AUDIT = (
         "the tenants of the suite's corpus have no condition, any others have one",
         ("P01",),
         instead(lambda value: value in CORPUS, ANYBODY),
+    ),
+    (
+        "one_tenant_sees_all",
+        "one tenant of the corpus has no condition, all others have one",
+        ("P49",),
+        instead(lambda value: value == _ONE, ANYBODY),
+    ),
+    (
+        "one_tenant_sees_another",
+        "one tenant of the corpus also finds the chunks of one other",
+        ("P49",),
+        matching(lambda asked, owner: owner in {asked, _OTHER if asked == _ONE else asked}),
     ),
     ("ids_of_its_own", "hits bear ids that nobody knows", ("P01",), {"shaped": _own_ids}),
     ("highlight", "a text holds a foreign passage", ("P01",), {"shaped": _highlighted}),
