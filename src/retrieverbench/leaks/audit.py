@@ -95,7 +95,9 @@ async def _probe_once(probe: Probe, scene: Scene, plan: AuditPlan) -> ProbeResul
         except Abandoned:
             raise
         except BackendError as error:
-            scene.uncontrolled.insert(0, f"the backend failed: {one_line(error)}")
+            scene.uncontrolled.insert(
+                0, f"expected that the backend answers, but it failed: {one_line(error)}"
+            )
     return conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
 
 

@@ -42,14 +42,12 @@ async def ask_everything(scene: Scene) -> None:
         elif seen.uids and tenant == question.tenant:
             blind.discard(tenant)
     if unanswered:
-        told = (
-            f"{len(unanswered)} of {number} questions got no answer; the first as {unanswered[0]}"
-        )
-        scene.control(False, told)
+        told = f"{len(unanswered)} of {number} got none; the first as {unanswered[0]}"
+        scene.control(False, "every question gets an answer", told)
     if blind and number >= len(asked):
         first = min(shown_tenant(tenant) for tenant in blind)
-        told = f"{len(blind)} tenants find nothing by any of their questions; one is {first!r}"
-        scene.control(False, told)
+        told = f"{len(blind)} find nothing by any of them; one is {first!r}"
+        scene.control(False, "every tenant finds something by its questions", told)
     scene.limit = _limit(owners, questions, number)
 
 

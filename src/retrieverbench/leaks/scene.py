@@ -145,7 +145,7 @@ class Scene:
             self.controls.append(told)
             return
         came = f"the answer was {came.told}" if isinstance(came, Seen) else came
-        self.uncontrolled.append(f"expected: {told}; {came or 'this was not so'}")
+        self.uncontrolled.append(f"expected that {told}, but {came or 'that was not so'}")
 
     @asynccontextmanager
     async def staged(self, world: World) -> AsyncIterator[Scene]:

@@ -47,7 +47,7 @@ async def _brute_force(scene: Scene, tenant: TenantId, where: Mapping[str, Value
         f"{len(_uids(passing) & set(seen.uids))} are among the {len(passing)} that pass both",
     )
     if passing and not where:
-        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition")
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition", seen)
 
 
 def _uids(chunks: list[Chunk]) -> set[str]:
@@ -61,7 +61,7 @@ async def callers_own_tenant(scene: Scene) -> None:
     word, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
     words = f"{word} {scene.world.only[other]}"
     own = await scene.ask(asker.value, word, vector, k=ALL)
-    scene.control(bool(own.uids), f"{asker.value!r} finds chunks without a condition")
+    scene.control(bool(own.uids), f"{asker.value!r} finds chunks without a condition", own)
     for field in ("tenant", "tenant_id", "owner"):
         for named in (other, asker):
             seen = await scene.ask(asker.value, words, vector, k=ALL, where={field: named.value})
@@ -85,7 +85,7 @@ async def hostile_keys(scene: Scene) -> None:
         )
     shelf = {scene.draw.words("keys")[0]: f"{scene.draw.words('shelf')[0]}1"}
     known = await scene.ask(asker.value, word, vector, k=ALL, where=shelf)
-    scene.control(bool(known.uids), "a key that chunks have finds them")
+    scene.control(bool(known.uids), "a key that chunks have finds them", known)
 
 
 _WHERE = frozenset({"where"})

@@ -95,8 +95,10 @@ async def move(scene: Scene) -> None:
     async with _own_pair(scene) as (place, pair):
         old, new = pair
         chunk = place.world.chunks[old][0]
-        place.control(chunk.uid in (await _ask(place, pair, old)).uids, "the owner finds it before")
-        place.control(bool((await _ask(place, pair, new)).uids), "the new owner is answered before")
+        before = await _ask(place, pair, old)
+        place.control(chunk.uid in before.uids, "the owner finds it before", before)
+        before = await _ask(place, pair, new)
+        place.control(bool(before.uids), "the new owner is answered before", before)
         await _take(place, pair, chunk.uid)
         start = perf_counter_ns()
         place.moving.add(chunk.uid)
@@ -122,7 +124,7 @@ async def delete(scene: Scene) -> None:
         old = pair.old
         gone, *kept = place.world.chunks[old]
         before = await _ask(place, pair, old)
-        place.control(gone.uid in before.uids, "the owner finds it before")
+        place.control(gone.uid in before.uids, "the owner finds it before", before)
         start = perf_counter_ns()
         adapter = place.adapter
         assert isinstance(adapter, Deletes)
@@ -151,7 +153,8 @@ async def write_race(scene: Scene) -> None:
     async with _own_pair(scene) as (place, pair):
         old, new = pair
         chunk = place.world.chunks[old][0]
-        place.control(chunk.uid in (await _ask(place, pair, old)).uids, "the owner finds it before")
+        before = await _ask(place, pair, old)
+        place.control(chunk.uid in before.uids, "the owner finds it before", before)
         place.moving.add(chunk.uid)
         done = anyio.Event()
         owner = old
@@ -165,7 +168,7 @@ async def write_race(scene: Scene) -> None:
                     owner, moves = other, moves + 1
                     await anyio.lowlevel.checkpoint()
         scene.facts["moves during searches"] = moves
-        place.control(moves > 0, f"the chunk moved {moves} times while it was searched")
+        place.control(moves > 0, "the chunk moved while it was searched", "it never did")
 
         async def is_settled() -> bool:
             asked = [(tenant, await _ask(place, pair, tenant)) for tenant in (old, new)]

@@ -103,7 +103,7 @@ async def dense_interference(scene: Scene) -> None:
                 seen = await _ask(place, question)
                 exact = cosines(own, question.vector)
                 share = min(share, recall(seen.uids, exact, question.k))
-            place.control(share > 0, "the tenant is answered")
+            place.control(share > 0, "the tenant is answered", "a question found none of its own")
             shares.append(share)
     alone, beside = shares
     scene.facts["recall alone"], scene.facts["recall beside others"] = alone, beside
@@ -121,7 +121,9 @@ async def residue(scene: Scene) -> None:
     _asker, other = world.tenants
     async with scene.staged(make_pair(scene.draw, together=False)) as place:
         before = [await _ask(place, question) for question in questions(scene.draw)]
-        place.control(all(seen.uids for seen in before), "the tenant is answered")
+        place.control(
+            all(seen.uids for seen in before), "the tenant is answered", "a question found nothing"
+        )
         place.world = world
         adapter = place.adapter
         assert isinstance(adapter, Writable)
@@ -130,7 +132,7 @@ async def residue(scene: Scene) -> None:
         await place.call("put", partial(adapter.put, foreign))
         await place.call("settle", adapter.settle)
         there = await place.ask(other.value, foreign[0].text, foreign[0].vector)
-        place.control(bool(there.uids), "the other tenant's chunks were there")
+        place.control(bool(there.uids), "the other tenant's chunks were there", there)
         await place.call("delete", partial(adapter.delete, other, [c.uid for c in foreign]))
         await place.call("settle", adapter.settle)
         after = [await _ask(place, question) for question in questions(scene.draw)]
@@ -144,12 +146,16 @@ async def _compare_places(scene: Scene, variant: Variant, accept: str) -> None:
     for together in (False, True):
         async with _pair(scene, together=together, variant=variant) as place:
             answers.append([await _ask(place, question) for question in questions(scene.draw)])
-            place.control(all(seen.uids for seen in answers[-1]), "the tenant is answered")
+            place.control(
+                all(seen.uids for seen in answers[-1]),
+                "the tenant is answered",
+                "a question found nothing",
+            )
             if together:
                 _asker, other = pair_of(scene.draw)
                 rare = questions(scene.draw)[2]
                 there = await place.ask(other.value, rare.text, rare.vector)
-                place.control(bool(there.uids), "the other tenant's chunks hold the words")
+                place.control(bool(there.uids), "the other tenant's chunks hold the words", there)
     alone, beside = answers
     _judge(scene, alone, beside, accept, f"beside {FOREIGN} foreign chunks")
 

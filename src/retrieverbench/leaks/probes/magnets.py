@@ -21,7 +21,7 @@ async def canary_twin(scene: Scene) -> None:
         for canary in scene.world.private(owner):
             own = await scene.ask(owner.value, canary.text, canary.vector)
             told = f"chunk {canary.uid!r} by a question" if scene.world.exported else "canary"
-            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}")
+            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}", own)
             await scene.ask(asker.value, canary.text, canary.vector)
     if scene.world.questions:
         await ask_everything(scene)
@@ -35,7 +35,7 @@ async def lexical_magnet(scene: Scene) -> None:
         vector = scene.world.chunks[owner][0].vector
         word = scene.world.only[owner]
         own = await scene.ask(owner.value, word, vector)
-        scene.control(bool(own.uids), f"{owner.value!r} finds chunks by its own word")
+        scene.control(bool(own.uids), f"{owner.value!r} finds chunks by its own word", own)
         seen = await scene.ask(asker.value, word, vector)
         if scene.mode == "lexical":
             scene.expect(
@@ -51,7 +51,7 @@ async def dense_magnet(scene: Scene) -> None:
         chunk = scene.world.chunks[owner][0]
         own = await scene.ask(owner.value, chunk.text, chunk.vector)
         words = "the vector of its question" if scene.world.exported else "its vector"
-        scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by {words}")
+        scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by {words}", own)
         # A word of the asker's own chunks would let their lexical ranks hide a foreign one.
         await scene.ask(asker.value, scene.draw.words("absent")[0], chunk.vector)
 
@@ -61,7 +61,7 @@ async def unknown_tenant(scene: Scene) -> None:
     asker = scene.world.tenants[0]
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
-    scene.control(bool(own.uids), "a known tenant finds chunks by the same question")
+    scene.control(bool(own.uids), "a known tenant finds chunks by the same question", own)
     (name,) = scene.draw.words("nobody")
     seen = await scene.ask(name, chunk.text, chunk.vector, want=TOTAL)
     scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
@@ -74,7 +74,9 @@ async def identical_text(scene: Scene) -> None:
     for tenant in scene.world.tenants:
         canary = scene.world.canaries[tenant]
         own = await scene.ask(tenant.value, canary.text, canary.vector)
-        scene.control(canary.uid in own.uids, f"{tenant.value!r} finds a chunk by its own text")
+        scene.control(
+            canary.uid in own.uids, f"{tenant.value!r} finds a chunk by its own text", own
+        )
         for twin in scene.world.twins[tenant]:
             seen = await scene.ask(tenant.value, twin.text, twin.vector)
             scene.expect(

@@ -35,7 +35,9 @@ async def hostile_names(scene: Scene) -> None:
             seen.error is None, f"the tenant {name!r:.60} got an error: {seen.error!s:.200}"
         )
     own = await scene.ask(owner.value, chunk.text, chunk.vector)
-    scene.control(chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question")
+    scene.control(
+        chunk.uid in own.uids, f"{owner.value!r} still finds its chunk by the question", own
+    )
 
 
 def _hostile(scene: Scene) -> list[str]:
@@ -69,7 +71,7 @@ def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[No
                 own = {c.uid for c in there.world.chunks.get(unchecked_tenant(name), ())}
                 _expect_own(there, f"the tenant {name!r:.60}", seen, own)
                 found += set(seen.uids) == own != set()
-            there.control(found > 0, f"{found} tenants find exactly their own chunks")
+            there.control(found > 0, "tenants find exactly their own chunks", "none of them does")
             there.facts["names"] = len(asked)
 
     return ask
@@ -113,7 +115,7 @@ async def counted_apart(scene: Scene) -> None:
     """By the backend's own count of its tenant field every name is a tenant of its own."""
     async with _names(scene) as there:
         told = (await there.call("describe", there.adapter.describe)).chunks
-        there.control(bool(told), f"the backend counts {len(told)} tenants")
+        there.control(bool(told), "the backend counts chunks by tenant", "it told no count")
         expected = {t.value: len(chunks) for t, chunks in there.world.chunks.items()}
         for name in expected if told else ():
             there.expect(

@@ -24,7 +24,9 @@ async def lists_of_tenants(scene: Scene) -> None:
     asker = scene.world.tenants[0]
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
-    scene.control(chunk.uid in own.uids, f"{asker.value!r} finds its chunk by the same question")
+    scene.control(
+        chunk.uid in own.uids, f"{asker.value!r} finds its chunk by the same question", own
+    )
     lists: list[object] = [[], [None], (), set(), [""], [t.value for t in scene.world.tenants]]
     for value in lists:
         seen = await scene.ask(value, chunk.text, chunk.vector)
@@ -57,7 +59,7 @@ async def orphans(scene: Scene) -> None:
         for tenant in two:
             own = there.world.chunks[tenant][0]
             seen = await there.ask(tenant.value, f"{text} {own.text}", own.vector, k=ALL)
-            there.control(own.uid in seen.uids, f"{tenant.value!r} finds its own chunk")
+            there.control(own.uid in seen.uids, f"{tenant.value!r} finds its own chunk", seen)
             await there.ask(tenant.value, text, vector, k=ALL)
 
 
@@ -83,9 +85,9 @@ async def equal_ids(scene: Scene) -> None:
             seen = await there.ask(chunk.tenant.value, chunk.text, chunk.vector, k=ALL)
             found = chunk.uid in seen.uids
             there.expect(found, f"{chunk.uid!r} is gone: a delete reached more than its own")
-            there.control(bool(seen.uids), f"{chunk.tenant.value!r} finds chunks")
+            there.control(bool(seen.uids), f"{chunk.tenant.value!r} finds chunks", seen)
         seen = await there.ask(mine.value, deleted.text, deleted.vector, k=ALL)
-        there.control(bool(seen.uids), f"{mine.value!r} finds its other chunks")
+        there.control(bool(seen.uids), f"{mine.value!r} finds its other chunks", seen)
 
 
 PROBES = (

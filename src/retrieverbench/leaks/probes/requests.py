@@ -21,12 +21,12 @@ async def every_leg(scene: Scene) -> None:
     for tenant in tenants:
         seen = await scene.ask(tenant.value, chunk.text, chunk.vector)
         if tenant == chunk.tenant:
-            scene.control(chunk.uid in seen.uids, f"{tenant.value!r} finds its chunk")
+            scene.control(chunk.uid in seen.uids, f"{tenant.value!r} finds its chunk", seen)
         sent.append(seen.requests or ())
     differ = _without_legs(sent[0]) != _without_legs(sent[1])
     for tenant, other, requests in zip(tenants, tenants[::-1], sent, strict=True):
         legs = [leg for request in requests for leg in request.legs]
-        scene.control(bool(legs), f"{len(legs)} legs were recorded")
+        scene.control(bool(legs), "the recorder sees the legs of a search", "it saw none")
         for leg in legs:
             if is_absent(leg.condition) and scene.layout == "index" and differ:
                 scene.control(True, "another tenant is asked for in another place")
@@ -56,7 +56,8 @@ def _judge_leg(scene: Scene, leg: Leg, own: str, foreign: str) -> None:
             # Engines match each value of a list. No load may store one: probe P24.
             scene.facts["a list of owners"] = "matches each of them"
     except NotUnderstood as error:
-        scene.control(False, f"leg {leg.path}: this audit does not understand {error}")
+        told = f"this audit does not understand {error}"
+        scene.control(False, f"the condition of leg {leg.path} can be judged", told)
 
 
 def _without_legs(requests: Sequence[Request]) -> list[tuple[str, object]]:
@@ -74,6 +75,7 @@ async def missing_tenant(scene: Scene) -> None:
     scene.control(
         chunk.uid in own.uids and is_seen,
         f"{asker.value!r} finds its chunk by the same question{told}",
+        own if chunk.uid not in own.uids else "no request was recorded",
     )
     for name in NO_NAMES:
         seen = await scene.ask(name, chunk.text, chunk.vector)

@@ -41,7 +41,9 @@ async def ask_small(scene: Scene, small: Small, k: int) -> tuple[Seen, float]:
 async def has_crowd(scene: Scene, small: Small) -> bool:
     """The positive control: the crowd's owner finds its chunks by the same question."""
     seen = await scene.ask(crowd_of(scene.draw).value, small.text, small.vector)
-    scene.control(bool(seen.uids), f"foreign chunks answer the question ({small.crowd} of them)")
+    scene.control(
+        bool(seen.uids), f"foreign chunks answer the question ({small.crowd} of them)", seen
+    )
     return bool(seen.uids)
 
 
@@ -105,10 +107,10 @@ async def order_dependence(scene: Scene) -> None:
     name, make_world = crowds(scene.draw)
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         before, _found = await ask_small(place, small, OWN)
-        place.control(bool(before.uids), f"{small.tenant.value!r} is answered at first")
+        place.control(bool(before.uids), f"{small.tenant.value!r} is answered at first", before)
         for _ in range(BETWEEN):
             large = await place.ask(crowd.value, small.text, small.vector, k=OWN)
-        place.control(bool(large.uids), "the large tenant is answered in between")
+        place.control(bool(large.uids), "the large tenant is answered in between", large)
         after, _found = await ask_small(place, small, OWN)
         scene.facts["own before"], scene.facts["own after"] = len(before.uids), len(after.uids)
         place.expect(
@@ -130,7 +132,7 @@ async def many_tenants(scene: Scene) -> None:
                 found == EACH, f"{tenant.value!r} got {found} of its {EACH} chunks{_told(seen)}"
             )
         scene.facts["answered"] = answered
-        place.control(answered > 0, f"{answered} of {MANY} tenants get an answer")
+        place.control(answered > 0, "tenants get an answer", f"none of {MANY} got one")
 
 
 def _alike(draw: Draw) -> World:

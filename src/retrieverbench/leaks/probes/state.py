@@ -28,7 +28,7 @@ async def interleaved(scene: Scene) -> None:
     tenants = scene.world.tenants
     alone = {tenant: await _whole(scene, tenant) for tenant in tenants}
     for tenant, seen in alone.items():
-        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks when it asks alone")
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks when it asks alone", seen)
     left = [tenant for _ in range(ROUNDS) for tenant in tenants]
     stopped: list[Abandoned] = []
 
@@ -72,7 +72,7 @@ async def _sticky(scene: Scene) -> None:
     for name in MISSING:
         for tenant in (first, second):
             seen = await _whole(scene, tenant)
-            scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks")
+            scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks", seen)
             _expect_same(scene, tenant, seen, expected[tenant], f"before the tenant {name!r}")
             nobody = await scene.ask(name, chunk.text, chunk.vector)
             expect_nothing(scene, nobody, f"the tenant {name!r} after {tenant.value!r}")
@@ -87,7 +87,7 @@ async def cancelled(scene: Scene) -> None:
 async def _cancelled(scene: Scene) -> None:
     first, second = scene.world.tenants[:2]
     expected = await _whole(scene, second)
-    scene.control(bool(expected.uids), f"{second.value!r} finds chunks")
+    scene.control(bool(expected.uids), f"{second.value!r} finds chunks", expected)
     for delay in DELAYS:
         with scene.unrecorded() as unrecorded, anyio.move_on_after(delay):
             await _whole(unrecorded, first)
@@ -104,7 +104,7 @@ async def cached(scene: Scene) -> None:
     twin = scene.world.twins[first][0]
     own = {tenant: await _asked(scene, tenant, twin) for tenant in (first, second)}
     for tenant, seen in own.items():
-        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks by the question")
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks by the question", seen)
     again = await _asked(scene, first, twin)
     _expect_same(scene, first, again, own[first], "when it asks again")
     (name,) = scene.draw.words("nobody")

@@ -45,7 +45,9 @@ async def answer_times(scene: Scene) -> None:
         seconds = {word: (await scene.ask(asker.value, word, vector)).seconds for word in words}
         differences.append(1e6 * (seconds[there] - seconds[absent]))
     found = await scene.ask(owner.value, there, vector)
-    scene.control(bool(found.uids), f"{PAIRS} pairs of a word that a foreign chunk holds")
+    scene.control(
+        bool(found.uids), f"the owner finds its chunk by the word of {PAIRS} pairs", found
+    )
     spread = stdev(differences)
     middle, error = mean(differences), 1.96 * spread / math.sqrt(PAIRS)
     scene.facts["microseconds longer"] = round(middle, 1)

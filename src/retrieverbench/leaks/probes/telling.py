@@ -41,7 +41,7 @@ async def totals(scene: Scene) -> None:
             scene.expect(total <= own, f"{who} was told a total of {total}", accept="global_totals")
             if asked == tenant:
                 words = scene.world.own_words
-                scene.control(bool(seen.uids), f"{who} finds chunks by {words}")
+                scene.control(bool(seen.uids), f"{who} finds chunks by {words}", seen)
                 scene.expect(
                     total > 0 or not seen.uids,
                     f"{who} was told a total of 0 for chunks that it found",
@@ -59,7 +59,10 @@ async def by_id(scene: Scene) -> None:
     asker, other = scene.world.tenants[:2]
     own, foreign = scene.world.chunks[asker][0].uid, scene.world.canaries[other].uid
     absent = make_uid(other, scene.draw.words("absent")[1])
-    scene.control(await _got(scene, asker, [own]) == [own], f"{asker.value!r} reads its own chunk")
+    read = await _got(scene, asker, [own])
+    scene.control(
+        read == [own], f"{asker.value!r} reads its own chunk", f"it got {read or 'nothing'}"
+    )
     for uids in ([foreign], [absent], [own, foreign], [foreign, own, absent], []):
         found = await _got(scene, asker, uids)
         wanted = [uid for uid in uids if uid == own]
@@ -101,7 +104,7 @@ async def errors(scene: Scene) -> None:
     mark = scene.draw.words("keys")[2]
     chunk = scene.world.chunks[asker][0]
     own = await scene.ask(asker.value, chunk.text, chunk.vector)
-    scene.control(bool(own.uids), f"{asker.value!r} finds chunks")
+    scene.control(bool(own.uids), f"{asker.value!r} finds chunks", own)
     if "where" in scene.capabilities and not scene.world.exported:
         foreign, absent = [
             await scene.ask(asker.value, chunk.text, chunk.vector, where={mark: value})

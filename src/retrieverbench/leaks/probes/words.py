@@ -20,7 +20,7 @@ async def few_matches(scene: Scene) -> None:
         holders = {word: {c.uid for c in own if word in c.text.split()} for word in common}
         word = min((w for w in common if holders[w]), key=lambda w: len(holders[w]))
         seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL)
-        scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches")
+        scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches", seen)
         if scene.mode == "lexical":
             extra = len(set(seen.uids) - holders[word])
             scene.expect(not extra, f"{tenant.value!r} got {extra} chunks without the word")
@@ -45,14 +45,16 @@ async def hostile_questions(scene: Scene) -> None:
                 not seen.uids, f"the question {text!r} found {len(seen.uids)} chunks without a word"
             )
         beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
-        scene.control(bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks")
+        scene.control(
+            bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks", beside
+        )
 
 
 async def _of_a_users_place(scene: Scene, asker: TenantId) -> None:
     """There such a word may be in a chunk, and a service may turn a question without words away."""
     own, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
     known = await scene.ask(asker.value, own, vector)
-    scene.control(bool(known.uids), f"{asker.value!r} finds chunks by its own question")
+    scene.control(bool(known.uids), f"{asker.value!r} finds chunks by its own question", known)
     for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
         for asked in (text, f"{text} {own}"):
             error = (await scene.ask(asker.value, asked, vector)).error
