@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -22,12 +24,14 @@ async def test_one_connection_is_forced() -> None:
     class Scene:
         world = make_world(DRAW)
 
-        def loaded(self, name: str, make: Any, variant: Variant) -> str:
+        @asynccontextmanager
+        async def loaded(self, _name: str, make: Any, variant: Variant) -> AsyncIterator[Scene]:
             assert make() is self.world
             opened.append(variant)
-            return name
+            yield self
 
-    assert state._one_connection(Scene())  # type: ignore[arg-type]
+    async with state._one_connection(Scene()):  # type: ignore[arg-type]
+        pass
     assert [variant.concurrency for variant in opened] == [1]
     results = await audit("P32", "P33", modes=("lexical",), arms=ARMS)
     assert {result.outcome for result in results.values()} == {"pass"}
