@@ -52,9 +52,15 @@ def ask(
     return done
 
 
-def audit(bench: Bench, service: Service, fault: str = "", *, tokens: bool = True) -> Done:
+def audit(
+    bench: Bench,
+    service: Service,
+    fault: str = "",
+    *more: str,
+    tokens: bool = True,
+) -> Done:
     """The probes that tell one fault from another."""
-    chosen = (word for probe in ("P01", "P12", "P22") for word in ("--probe", probe))
+    chosen = (word for probe in ("P01", "P12", "P22", *more) for word in ("--probe", probe))
     return ask(bench, service, "leaks", *chosen, fault=fault, tokens=tokens)
 
 
@@ -101,7 +107,21 @@ def test_a_clean_service_passes_the_audit(bench: Bench, service: Service) -> Non
     assert "Not probed" in done.stdout
     probes: list[dict[str, Any]] = bench.artifact()["targets"][0]["probes"]
     passed = {probe["probe"] for probe in probes if probe["outcome"] == "pass"}
-    assert passed >= {"P01", "P04", "P12", "P14", "P21", "P22", "P23", "P31", "P32", "P33", "P35"}
+    assert passed >= {
+        "P01",
+        "P04",
+        "P12",
+        "P14",
+        "P21",
+        "P22",
+        "P23",
+        "P31",
+        "P32",
+        "P33",
+        "P35",
+        "P47",
+        "P48",
+    }
 
 
 def test_a_clean_service_that_trusts_who_asks_passes(bench: Bench, service: Service) -> None:
@@ -121,6 +141,30 @@ def test_a_leaking_service_is_exit_4_by_the_probe_for_it(
     assert failed(bench) >= probes
     if fault == "folded":
         assert failed(bench) == probes
+
+
+@pytest.mark.parametrize(
+    ("fault", "probes"),
+    [
+        ("any credential", {"P47"}),
+        ("no credential", {"P47"}),
+        ("credential decides", set()),
+        ("debug", {"P01", "P12", "P22", "P47"}),
+    ],
+)
+def test_a_name_is_believed_only_with_its_own_credential(
+    bench: Bench, service: Service, fault: str, probes: set[str]
+) -> None:
+    done = audit(bench, service, fault, "P47")
+    assert done.returncode == (4 if probes else 0), done.stdout + done.stderr
+    assert failed(bench) == probes
+
+
+def test_a_service_that_is_busy_at_times_is_not_accused(bench: Bench, service: Service) -> None:
+    done = audit(bench, service, "busy")
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert failed(bench) == set()
+    assert "had no answer, or none when they were first asked" in " ".join(done.stdout.split())
 
 
 def test_a_service_that_finds_nothing_proves_nothing(bench: Bench, service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import threading
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,10 @@ from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.model import MODES, Chunk, Hit, Query, TenantId
 from retrieverbench_adapters.memory import Memory
 
-FAULTS = ("unfiltered", "folded", "nothing", "unknown", "silent", "broken", "garbage")
+FAULTS = (
+    "unfiltered", "folded", "nothing", "unknown", "silent", "broken", "garbage",
+    "any credential", "no credential", "credential decides", "debug", "packed", "busy",
+)  # fmt: skip
 
 
 @dataclass
@@ -69,9 +73,13 @@ class Service:
             return web.json_response({"error": "out of order"}, status=500)
         if self.fault == "garbage":
             return web.Response(text="<html>", content_type="application/json")
-        tenant = asked["tenant"]
+        if self.fault == "packed":
+            body = gzip.compress(b" " * (64 << 20))
+            return web.Response(body=body, headers={"Content-Encoding": "gzip"})
+        if self.fault == "busy" and len(self.requests) % 7 == 0:
+            return web.json_response({"error": "slow down"}, status=429)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if self.tokens and (not token or self.tokens.get(tenant) != token):
+        if self.tokens and not self._is_let_in(asked, token):
             status = 403 if token in self.tokens.values() else 401
             return web.json_response({"error": f"not yours, whose token is {token}"}, status=status)
         hits = await self._hits(asked)
@@ -79,7 +87,17 @@ class Service:
             {"doc": {"id": h.uid, "body": h.text, "owner": h.tenant}, "score": h.score}
             for h in hits
         ]
-        return web.json_response({"results": results})
+        seen = [chunk.uid for chunk in self.chunks] if self.fault == "debug" else []
+        return web.json_response({"results": results, "seen": seen})
+
+    def _is_let_in(self, asked: dict[str, Any], token: str) -> bool:
+        """Whether it answers; as whom `asked` says, which a credential that decides changes."""
+        owners = {token: name for name, token in self.tokens.items()}
+        if self.fault == "credential decides" and token in owners:
+            asked["tenant"] = owners[token]
+        if self.fault == "any credential":
+            return token in owners
+        return self.fault == "no credential" or bool(token and owners.get(token) == asked["tenant"])
 
     async def _asked(self, request: web.Request) -> dict[str, Any]:
         if request.method == "POST":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import ClassVar, Self
@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from retrieverbench.adapter import NOT_TOLD, Description, Leg, Settings
+from retrieverbench.adapter import NOT_TOLD, Description, Leg, Secret, Settings
 from retrieverbench.errors import (
     AdapterError,
     Code,
@@ -25,10 +25,13 @@ from retrieverbench.options import parse_options
 from retrieverbench.remote import error_for, hide_secrets, one_line, seconds
 from retrieverbench_adapters.http_api.answers import read_hits
 from retrieverbench_adapters.http_api.options import Options, faults, names_tenant
-from retrieverbench_adapters.http_api.requests import Request, fill
+from retrieverbench_adapters.http_api.requests import Request, checked, fill
 
 __all__ = ["HttpApi"]
 
+_MOST_BYTES = 32 << 20
+"""Of one answer, unpacked: a thousand hits with a vector each have no more."""
+_OF_TENANT = "tenant:"
 _IDLE_SECONDS = 3.0
 """Less than servers keep an idle connection (5 s is usual): a question that meets one just being
 closed would be counted as an error of the service."""
@@ -50,7 +53,7 @@ class HttpApi:
 
     options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"dense", "lexical", "hybrid", "filter", "attach", "record"}
+        {"dense", "lexical", "hybrid", "filter", "attach", "record", "credentials"}
     )
 
     def __init__(self, settings: Settings, options: Options) -> None:
@@ -79,11 +82,23 @@ class HttpApi:
 
     async def search(self, query: Query) -> Response:
         """The service's answer, in its own order."""
-        attached, options = self._settings.attached, self._options
-        assert attached is not None, "checked when it was opened"
-        request = fill(query, self._settings, options.connect, is_named=self._is_named)
-        answer = await self._send(request)
-        return Response(read_hits(answer, attached, options.search, query.want))
+        secrets = self._settings.secrets
+        own = secrets.get(f"{_OF_TENANT}{checked(query.tenant)}")
+        is_named = self._is_named or own is not None
+        return await self._ask(query, own or secrets.get("default"), is_named=is_named)
+
+    async def search_with(self, query: Query, credential: Secret | None) -> Response:
+        """The same with this credential, whoever is named."""
+        return await self._ask(query, credential, is_named=self._is_named)
+
+    @property
+    def credentials(self) -> Mapping[str, Secret]:
+        """Those of single tenants, where a request names the tenant too."""
+        return {
+            name.removeprefix(_OF_TENANT): secret
+            for name, secret in self._settings.secrets.items()
+            if self._is_named and name.startswith(_OF_TENANT)
+        }
 
     async def describe(self) -> Description:
         """What little can be known of a service that answers questions and nothing else."""
@@ -106,6 +121,13 @@ class HttpApi:
         """Close the connections."""
         await self._session.close()
 
+    async def _ask(self, query: Query, credential: Secret | None, *, is_named: bool) -> Response:
+        attached, options = self._settings.attached, self._options
+        assert attached is not None, "checked when it was opened"
+        request = fill(query, options.connect, credential, is_named=is_named)
+        answer = await self._send(request)
+        return Response(read_hits(answer, attached, options.search, query.want))
+
     async def _send(self, request: Request) -> object:
         recorder = self._settings.recorder
         operation = f"{request.method} {request.path}"
@@ -122,11 +144,12 @@ class HttpApi:
                 data=None if request.body is None else orjson.dumps(request.body),
                 allow_redirects=False,
             ) as answer:
-                content = await answer.read()
+                content = await _content(answer)
                 status, headers = answer.status, dict(answer.headers)
         if recorder is not None:
-            text = self._hidden(content.decode("utf-8", "replace"))
-            recorder.response(operation, {"status": status, "headers": headers, "body": text})
+            body = self._hidden(content.decode("utf-8", "replace"))
+            shown = {"status": status, "headers": headers, "body": _parsed(body)}
+            recorder.response(operation, shown)
         self._check(status, headers.get("Retry-After"), content)
         try:
             return orjson.loads(content)
@@ -160,3 +183,24 @@ class HttpApi:
 
     def _hidden(self, text: str) -> str:
         return hide_secrets(text, self._secrets.values())
+
+
+async def _content(answer: aiohttp.ClientResponse) -> bytes:
+    """The body, read no further than _MOST_BYTES: a small one may unpack to any length."""
+    content = bytearray()
+    async for part in answer.content.iter_any():
+        content += part
+        if len(content) > _MOST_BYTES:
+            raise AdapterError(
+                f"http_api: {answer.status}: an answer is longer than {_MOST_BYTES >> 20} MiB, and "
+                "was read no further; let the service return less with a hit"
+            )
+    return bytes(content)
+
+
+def _parsed(text: str) -> object:
+    """The values of a body, which are looked through one by one; the text if it is no JSON."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return text

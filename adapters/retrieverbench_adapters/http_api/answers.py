@@ -10,6 +10,9 @@ from retrieverbench.errors import AdapterError
 from retrieverbench.model import Hit
 from retrieverbench_adapters.http_api.options import Search
 
+_MOST_ROWS = 10_000
+"""Far more than any question asks for: such an answer is refused, and judged by these."""
+
 
 def read_hits(
     answer: object, attached: Attached, search: Search, want: Collection[str]
@@ -19,7 +22,8 @@ def read_hits(
     if not isinstance(rows, list):
         kind = type(rows).__name__
         raise AdapterError(f"http_api: search.hits: {search.hits!r} holds {kind}, not a list")
-    return [_hit(row, rank, attached, search, want) for rank, row in enumerate(rows, start=1)]
+    some = rows[:_MOST_ROWS]
+    return [_hit(row, rank, attached, search, want) for rank, row in enumerate(some, start=1)]
 
 
 def _hit(row: object, rank: int, attached: Attached, search: Search, want: Collection[str]) -> Hit:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from retrieverbench.adapter import Settings
+from retrieverbench.adapter import Secret
 from retrieverbench.errors import TenantError
-from retrieverbench.model import Query
+from retrieverbench.model import Query, TenantId
 from retrieverbench_adapters.http_api.options import PLACEHOLDER, Connect
 
 _IN_HEADER = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
@@ -30,12 +30,12 @@ class Request:
     names: str | None
 
 
-def fill(query: Query, settings: Settings, connect: Connect, *, is_named: bool) -> Request:
-    """`is_named` as `names_tenant` has it.
+def fill(query: Query, connect: Connect, credential: Secret | None, *, is_named: bool) -> Request:
+    """`is_named`: whether the request, or the credential, says who asks.
 
     Raises TenantError for a tenant that no request can name unchanged.
     """
-    tenant = _checked(query.tenant.value)
+    tenant = checked(query.tenant)
     values: dict[str, object] = {
         "query": query.text,
         "tenant": tenant,
@@ -43,8 +43,6 @@ def fill(query: Query, settings: Settings, connect: Connect, *, is_named: bool) 
         "vector": None if query.vector is None else list(query.vector),
         "mode": query.mode,
     }
-    own = settings.secrets.get(f"tenant:{tenant}")
-    credential = own or settings.secrets.get("default")
     headers = {"accept": "application/json"}
     if connect.body:
         headers["content-type"] = "application/json"
@@ -62,12 +60,13 @@ def fill(query: Query, settings: Settings, connect: Connect, *, is_named: bool) 
         headers,
         shown,
         _filled(connect.body, values) if connect.body else None,
-        tenant if is_named or own is not None else None,
+        tenant if is_named else None,
     )
 
 
-def _checked(value: object) -> str:
+def checked(tenant: TenantId) -> str:
     """Below the guard a tenant may be anything; only a text can be sent."""
+    value: object = tenant.value
     if type(value) is not str:
         raise TenantError(f"http_api: tenant {value!r:.80} is {type(value).__name__}, not text")
     try:

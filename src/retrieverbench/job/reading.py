@@ -42,6 +42,15 @@ async def exported_worlds(job: Job, state: EntryState, place: Place) -> dict[Mod
     backend that fails is not one that finds nothing.
     """
     failed: list[BackendError] = []
+    shown: dict[Mode, list[tuple[TenantId, list[str]]]] = {mode: [] for mode in state.modes}
+
+    def judged(mode: Mode, tenant: TenantId, keys: Sequence[str]) -> list[str]:
+        """The uids; those of others are kept for P01, for they may be shown only once."""
+        uids = list(keys) if place.keys is None else [uid_of(key, place.keys) for key in keys]
+        foreign = [uid for uid in uids if job.ledger.get(uid) != tenant]
+        if foreign:
+            shown[mode].append((tenant, foreign))
+        return uids
 
     async def ask(
         mode: Mode, tenant: TenantId, text: str, vector: array[float] | None
@@ -51,7 +60,8 @@ async def exported_worlds(job: Job, state: EntryState, place: Place) -> dict[Mod
             hits = check_response(await search_once(place.adapter, query, place.timeout), query)
         except Abandoned:
             raise
-        except BadAnswer:  # which probes will judge, for what it shows
+        except BadAnswer as error:
+            judged(mode, tenant, error.uids)
             return []
         except BackendError as error:
             failed.append(error)
@@ -59,10 +69,9 @@ async def exported_worlds(job: Job, state: EntryState, place: Place) -> dict[Mod
                 raise
             return []
         failed.clear()
-        keys = place.keys
-        return [hit.uid if keys is None else uid_of(hit.uid, keys) for hit in hits]
+        return judged(mode, tenant, [hit.uid for hit in hits])
 
-    return await find_questions(
+    worlds = await find_questions(
         job.chunks,
         job.prepared.cases,
         job.vectors,
@@ -70,3 +79,4 @@ async def exported_worlds(job: Job, state: EntryState, place: Place) -> dict[Mod
         modes=state.modes,
         depth=job.prepared.suite.depth,
     )
+    return {mode: replace(world, shown=shown[mode]) for mode, world in worlds.items()}

@@ -83,6 +83,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         risks=[],
         moving=set(),
         limit=scene.world.capped,
+        unanswered=[],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.probes import (
+    credentials,
     everyone,
     filter_modes,
     filters,
@@ -17,10 +18,12 @@ from retrieverbench.leaks.probes import (
     state,
     surroundings,
     telling,
+    unusual,
     words,
 )
 
 _FAMILIES = (
+    credentials.PROBES,
     everyone.PROBES,
     filter_modes.PROBES,
     filters.PROBES,
@@ -34,6 +37,7 @@ _FAMILIES = (
     state.PROBES,
     surroundings.PROBES,
     telling.PROBES,
+    unusual.PROBES,
     words.PROBES,
 )
 

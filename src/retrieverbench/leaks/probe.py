@@ -97,13 +97,15 @@ def _severity(probe: Probe, scene: Scene) -> Severity:
 
 
 def _outcome(scene: Scene) -> Outcome:
-    # Where not one control was met, what was missed says nothing of the tenant condition.
-    is_blind = scene.uncontrolled and not scene.controls
+    # Where not one control was met, or a question had no answer for reasons of the moment, what
+    # was missed says nothing of the tenant condition.
+    is_blind = scene.unanswered or (scene.uncontrolled and not scene.controls)
     if scene.findings or (scene.failures and not is_blind):
         return "fail"
     if scene.left_out:
         return "not applicable"
-    return "inconclusive" if scene.uncontrolled or not scene.controls else "pass"
+    is_proven = scene.controls and not scene.uncontrolled and not scene.unanswered
+    return "pass" if is_proven else "inconclusive"
 
 
 def _reason(scene: Scene) -> str:
@@ -114,8 +116,14 @@ def _reason(scene: Scene) -> str:
             if first.owner
             else "is not a chunk that the audit wrote or knows"
         )
+        hint = f" ({first.hint})" if first.hint else ""
         more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
-        return f"{first.tenant!r} was shown {first.uid!r}, which {owner}{more}"
+        return f"{first.tenant!r} was shown {first.uid!r}, which {owner}{hint}{more}"
+    if scene.unanswered:
+        return (
+            f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "
+            f"so that what was missed proves nothing; the first: {scene.unanswered[0]}"
+        )
     if scene.failures:
         more = f"; and {len(scene.failures) - 1} more" if len(scene.failures) > 1 else ""
         return f"{scene.failures[0]}{more}"

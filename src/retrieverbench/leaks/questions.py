@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from retrieverbench.leaks.columns import MAX_KEPT_FINDINGS
-from retrieverbench.leaks.scene import Scene, shown_tenant
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
+from retrieverbench.leaks.unguarded import shown_tenant
 from retrieverbench.leaks.world import Question
 from retrieverbench.model import TenantId
 from retrieverbench.storage import stored

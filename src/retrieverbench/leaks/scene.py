@@ -14,15 +14,18 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import TypeVar
 
+import anyio
+
 from retrieverbench.adapter import Adapter, Description
-from retrieverbench.errors import BackendError, Code, InputError, Refused, TenantError
+from retrieverbench.errors import BackendError, Code, InputError, Refused, Rejected, TenantError
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw
+from retrieverbench.leaks.elsewhere import Told, shown_elsewhere
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.seen import Seen
-from retrieverbench.leaks.unguarded import unchecked_tenant
+from retrieverbench.leaks.unguarded import shown_tenant, unchecked_tenant
 from retrieverbench.leaks.world import World
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
@@ -41,15 +44,17 @@ from retrieverbench.model import (
     parse_tenant,
 )
 from retrieverbench.run import Abandoned, BadAnswer, Step, read_response, search_once, uid_of
-from retrieverbench.run.scan import plain_words, strings_in
 
 K = 5
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
-SHOWN = 80
 MOST_UNANSWERED = 10
 """Questions in a row that time out or find no connection, after which nothing more is asked."""
 WANTED = frozenset({"text", "tenant"})
+MOST_SECONDS = 1.0
+"""How long a busy backend is waited for before it is asked again."""
+_GIVEN_UP = frozenset({Code.TIMEOUT, Code.CONNECT})
+_BUSY = frozenset({Code.RESET, Code.POOL_TIMEOUT, Code.THROTTLED})
 
 
 T = TypeVar("T")
@@ -68,7 +73,10 @@ class Scene:
     wrong. `declared` are properties that the target is known to have, by name; `description` is
     what the adapter said of the place that was opened first. `keys` translates the ids of an
     attached index to uids; None where hits carry uids. `limit` is what this run of the probe
-    left out, with its numbers, "" for nothing.
+    left out, with its numbers, "" for nothing. `unanswered` are the errors of questions that had
+    no answer, or none at first, for reasons that lie in the moment: what was missed then says
+    nothing. `asker` is who really asks, where that is not who a question names; `hint` is what
+    findings say of it.
     """
 
     adapter: Adapter
@@ -103,6 +111,9 @@ class Scene:
     description: Description | None = None
     fidelity: Fidelity | None = None
     limit: str = ""
+    unanswered: list[str] = field(default_factory=list)
+    asker: TenantId | None = None
+    hint: str | None = None
 
     def expect(
         self,
@@ -224,7 +235,21 @@ class Scene:
             where=where or {},
             want=want,
         )
-        return await self._search(query)
+        return await self._answered(query)
+
+    async def _answered(self, query: Query) -> Seen:
+        """The answer, asked for twice where an error may have lain in the moment."""
+        seen = await self._search(query)
+        if seen.error is None or isinstance(seen.error, Refused | Rejected):
+            return seen
+        if seen.error.code in _GIVEN_UP:
+            self.unanswered.append(str(seen.error))
+            return seen
+        await anyio.sleep(min(MOST_SECONDS, getattr(seen.error, "retry_after", None) or 0.0))
+        again = await self._search(query)
+        if again.error is None or again.error.code in _GIVEN_UP | _BUSY:
+            self.unanswered.append(str(seen.error))
+        return again
 
     def _count(
         self,
@@ -277,11 +302,18 @@ class Scene:
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
         self._give_up(error)
-        told = [answer, str(error) if error else "", responses]
         shown = [self.uid(hit.uid) for hit in hits]
         wrong = wrong_labels(hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
-        self.judge(query.tenant, [self.uid(key) for key in uids], told, asked=query.text)
+        told = Told(
+            # What a service sends that an adapter only reads is what its callers get.
+            answer=[answer] if "put" in self.capabilities else [answer, responses],
+            error=str(error) if error else "",
+            sent=responses,
+            asked=[query.text, *query.where, *map(str, query.where.values())],
+        )
+        asker = self.asker or query.tenant
+        self.judge(asker, [self.uid(key) for key in uids], told)
         return Seen(
             uids=tuple(shown),
             scores=tuple(hit.score for hit in hits),
@@ -296,7 +328,7 @@ class Scene:
         """End the audit of a backend that has stopped to answer; each question waits so long."""
         if self.shelf is None:
             return
-        if error is None or error.code not in {Code.TIMEOUT, Code.CONNECT}:
+        if error is None or error.code not in _GIVEN_UP:
             self.shelf.unanswered.clear()
             return
         self.shelf.unanswered.append(str(error))
@@ -304,8 +336,13 @@ class Scene:
             raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
 
     def _may_refuse(self, error: BackendError, query: Query) -> bool:
-        """A backend that turns strangers away by their rights refuses them."""
-        return isinstance(error, Refused) and not self.owns(query.tenant)
+        """A backend that turns strangers away by their rights refuses them.
+
+        A service that is only read may call them unknown; an adapter that loads its backend
+        sends names that no backend has a reason to reject, unless they were read as syntax.
+        """
+        kinds = Refused if "put" in self.capabilities else (Refused, Rejected)
+        return isinstance(error, kinds) and not self.owns(query.tenant)
 
     def owns(self, tenant: TenantId) -> bool:
         """Whether a chunk of the place is the tenant's, which below the guard may be anything."""
@@ -329,14 +366,12 @@ class Scene:
         self.sent += len(requests)
         return tuple(requests), responses
 
-    def judge(
-        self, tenant: TenantId, uids: Sequence[str], told: Sequence[object], *, asked: str = ""
-    ) -> None:
-        """Foreign uids by the ledger; foreign tokens wherever they stand, if not in `asked`."""
+    def judge(self, tenant: TenantId, uids: Sequence[str], told: Told) -> None:
+        """Foreign `uids` of hits by the ledger, and whatever else the answer shows of others."""
         ledger = self._ledger()
         shown = shown_tenant(tenant)
         self.findings += [
-            replace(finding, tenant=shown)
+            replace(finding, tenant=shown, hint=self.hint or finding.hint)
             for finding in foreign_hits(
                 [uid for uid in uids if uid not in self.moving],
                 tenant,
@@ -346,28 +381,19 @@ class Scene:
                 seen_in="audit",
             )
         ]
-        known = {finding.uid for finding in self.findings}
-        words = plain_words(" ".join(text for part in told for text in strings_in(part)))
-        own_words = plain_words(asked)
-        self.findings += [
-            LeakFinding(self.target, self.probe, shown, chunk.uid, 0, owner.value, "audit")
-            for owner, chunk in self.world.canaries.items()
-            if owner != tenant
-            and chunk.uid not in known
-            and owner in self.world.tokens
-            and self.world.tokens[owner] in words
-            and self.world.tokens[owner] not in own_words
-        ]
+        known = {finding.uid for finding in self.findings} | self.moving
+        texts_stay = not self.moved and not self.moving
+        for uid, owner in shown_elsewhere(told, self.world, ledger, tenant, texts_stay=texts_stay):
+            if uid not in known:
+                known.add(uid)
+                self.findings.append(
+                    LeakFinding(
+                        self.target, self.probe, shown, uid, 0, owner.value, "audit", self.hint
+                    )
+                )
 
     def _ledger(self) -> Mapping[str, TenantId]:
         if not self.moved:
             return self.world.ledger
         now = {**self.world.ledger, **self.moved}
         return {uid: owner for uid, owner in now.items() if owner is not None}
-
-
-def shown_tenant(tenant: TenantId) -> str:
-    """An unchecked tenant may hold anything, of any length; a text is told from a number."""
-    value: object = tenant.value
-    text = value if isinstance(value, str) else f"{type(value).__name__} {value!r}"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"

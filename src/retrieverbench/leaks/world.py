@@ -45,7 +45,8 @@ class World:
     copies of chunks that all tenants have. `repr` shows no token. `exported` is the user's
     record of a place that the audit did not fill; `chunks` are then those that questions find,
     with the question in place of the text. `questions` are all of its golden set, and `capped`
-    says how many tenants and questions `chunks` leave out, "" for none.
+    says how many tenants and questions `chunks` leave out, "" for none. `shown` are the uids of
+    others that tenants saw while it was made.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
@@ -57,6 +58,7 @@ class World:
     twins: Mapping[TenantId, Sequence[Chunk]] = field(default_factory=dict)
     questions: Sequence[Question] = ()
     capped: str = ""
+    shown: Sequence[tuple[TenantId, Sequence[str]]] = ()
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"
@@ -78,6 +80,29 @@ class World:
         """The names of all who own a chunk of the place."""
         owners = stored(self.exported).per_tenant if self.exported else self.chunks
         return frozenset(owner.value for owner in owners)
+
+    def with_text(self, text: str) -> Mapping[str, TenantId]:
+        """Uid → owner of the place's chunks that have exactly this text."""
+        if self.exported:
+            return stored(self.exported).with_text(text)
+        return self._by_text.get(text, {})
+
+    def holds(self, tenant: TenantId, text: str) -> bool:
+        """Whether a chunk of the tenant's has this within its title or text."""
+        value: object = tenant.value
+        if not isinstance(value, str):  # below the guard it may be anything
+            return False
+        if self.exported:
+            return stored(self.exported).holds(tenant, text)
+        return any(text in chunk.searchable_text for chunk in self.chunks.get(tenant, ()))
+
+    @cached_property
+    def _by_text(self) -> Mapping[str, Mapping[str, TenantId]]:
+        found: dict[str, dict[str, TenantId]] = {}
+        for chunks in self.chunks.values():
+            for chunk in chunks:
+                found.setdefault(chunk.text, {})[chunk.uid] = chunk.tenant
+        return found
 
     def owned(self, tenant: TenantId) -> int:
         """How many chunks of the place are the tenant's."""

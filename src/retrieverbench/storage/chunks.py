@@ -179,18 +179,36 @@ class ChunkStore(Sequence[Chunk]):
 
     def owners_of_text(self, text: str) -> frozenset[TenantId]:
         """Everybody with a chunk of exactly this text, with its title or without."""
+        return frozenset(self.with_text(text).values())
+
+    def with_text(self, text: str) -> Mapping[str, TenantId]:
+        """Uid → owner of the chunks of exactly this text, with their titles or without."""
         if not _is_text(text):
-            return frozenset()
-        owners = set()
+            return {}
+        found = {}
         for name, expression in (("by_text", "text"), ("by_searchable", _SEARCHABLE)):
             self._need_index(name, f"text_key({expression})")
             rows = self._connection.execute(
-                f"SELECT tenant FROM chunks WHERE text_key({expression}) = ? "  # noqa: S608 - ours
+                f"SELECT tenant, id FROM chunks WHERE text_key({expression}) = ? "  # noqa: S608 - ours
                 f"AND {expression} = ?",
                 (_text_key(text), text),
             )
-            owners |= {self._tenants[number] for (number,) in rows}
-        return frozenset(owners)
+            for number, chunk_id in rows:
+                owner = self._tenants[number]
+                found[make_uid(owner, chunk_id)] = owner
+        return found
+
+    def holds(self, tenant: TenantId, text: str) -> bool:
+        """Whether a chunk of the tenant's has this within its title or text; looks at all of them.
+
+        Of a name that owns nothing no chunk has.
+        """
+        (found,) = self._one(
+            f"SELECT count(*) FROM chunks WHERE tenant = ? AND instr({_SEARCHABLE}, ?) > 0",  # noqa: S608 - ours
+            self._numbers.get(tenant.value),
+            text,
+        )
+        return bool(found)
 
     def repeated_ids(self) -> Iterator[tuple[Place, int]]:
         """Every chunk whose tenant has an earlier one of that id, and the line of the first."""

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
-from audit_support import audit
+from audit_support import DRAW, audit
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    Code,
+    Throttled,
+    TimedOut,
+    Unavailable,
+)
+from retrieverbench.leaks import ARMS
 from retrieverbench.model import Hit, Query, Response
 from retrieverbench_adapters.memory import Memory
 
@@ -25,3 +36,64 @@ async def test_no_token_leaves_a_result() -> None:
     told = repr(await audit("P01", "P02", "P03", adapter=Naming, modes=("lexical",)))
     assert "[canary]" in told, "no token was ever told"
     assert not TOKEN.search(told)
+
+
+class Failing(Memory):
+    """Every seventh search fails as `error` says; asked again it answers."""
+
+    error: ClassVar[BackendError] = Throttled("slow down")
+    calls = 0
+
+    async def search(self, query: Query) -> Response:
+        self.calls += 1
+        if self.calls % 7 == 0:
+            raise self.error
+        return await Memory.search(self, query)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Throttled("slow down"),
+        TimedOut("no answer"),
+        Unavailable("closed", code=Code.RESET),
+        Unavailable("503", code=Code.HTTP_5XX),
+        AdapterError("a hiccup"),
+    ],
+    ids=lambda error: error.code.word,
+)
+async def test_errors_of_the_moment_prove_nothing_and_accuse_nobody(error: BackendError) -> None:
+    adapter = type("Failing", (Failing,), {"error": error})
+    for result in (
+        await audit("P12", "P21", adapter=adapter, modes=("lexical",), arms=ARMS)
+    ).values():
+        assert result.outcome == "inconclusive", result.reason
+        assert "had no answer, or none when they were first asked" in result.reason
+        assert str(error) in result.reason
+
+
+async def test_an_error_that_stays_is_the_names_own() -> None:
+    class Refusing(Memory):
+        async def search(self, query: Query) -> Response:
+            if "'" in query.tenant.value:
+                raise Unavailable("syntax error", code=Code.HTTP_5XX)
+            return await Memory.search(self, query)
+
+    (result,) = (await audit("P12", adapter=Refusing, modes=("lexical",), arms=ARMS[1:])).values()
+    assert (result.outcome, result.severity) == ("fail", "critical")
+
+
+async def test_own_chunks_that_do_not_match_are_no_leak() -> None:
+    """A search by parts of words shows them."""
+
+    class Fuzzy(Memory):
+        async def search(self, query: Query) -> Response:
+            found = await Memory.search(self, query)
+            if not found.hits and not query.where:
+                words = " ".join(DRAW.words("common"))
+                found = await Memory.search(self, replace(query, text=words))
+            return found
+
+    results = await audit("P02", "P14", adapter=Fuzzy, modes=("lexical",), arms=ARMS[1:])
+    for result in results.values():
+        assert (result.outcome, result.severity) == ("fail", "medium"), result.reason

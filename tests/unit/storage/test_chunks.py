@@ -86,6 +86,9 @@ def test_owners_of_a_text_with_and_without_its_title() -> None:
     assert STORE.owners_of_text("Title\none text") == {ACME}
     assert STORE.owners_of_text("one tex") == frozenset()
     assert STORE.owners_of_text("\ud800") == frozenset()
+    assert STORE.holds(ACME, "itle\none te")
+    assert not STORE.holds(GLOBEX, "Title")
+    assert not STORE.holds(TenantId("nobody"), "one text")
 
 
 def test_repeated_ids_name_the_first_line() -> None:

@@ -45,6 +45,8 @@ async def _brute_force(scene: Scene, tenant: TenantId, where: Mapping[str, Value
         set(seen.uids) == _uids(passing),
         f"{tenant.value!r} with {shown} got {len(seen.uids)} chunks, of which "
         f"{len(_uids(passing) & set(seen.uids))} are among the {len(passing)} that pass both",
+        # Own chunks that are missing show nobody anything.
+        severity="high" if set(seen.uids) < _uids(passing) else None,
     )
     if passing and not where:
         scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition", seen)

@@ -155,6 +155,8 @@ async def write_race(scene: Scene) -> None:
         chunk = place.world.chunks[old][0]
         before = await _ask(place, pair, old)
         place.control(chunk.uid in before.uids, "the owner finds it before", before)
+        if chunk.uid not in before.uids:
+            return
         place.moving.add(chunk.uid)
         done = anyio.Event()
         owner = old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.questions import ask_everything
 from retrieverbench.leaks.scene import Scene
@@ -23,6 +24,8 @@ async def canary_twin(scene: Scene) -> None:
             told = f"chunk {canary.uid!r} by a question" if scene.world.exported else "canary"
             scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}", own)
             await scene.ask(asker.value, canary.text, canary.vector)
+    for tenant, uids in scene.world.shown:
+        scene.judge(tenant, uids, Told())
     if scene.world.questions:
         await ask_everything(scene)
 
@@ -39,7 +42,9 @@ async def lexical_magnet(scene: Scene) -> None:
         seen = await scene.ask(asker.value, word, vector)
         if scene.mode == "lexical":
             scene.expect(
-                not seen.uids, f"{asker.value!r} got {len(seen.uids)} chunks without the word"
+                not seen.uids,
+                f"{asker.value!r} got {len(seen.uids)} own chunks without the word",
+                severity="medium",  # a search by parts of words does so; foreign ones are findings
             )
 
 
@@ -65,7 +70,8 @@ async def unknown_tenant(scene: Scene) -> None:
     (name,) = scene.draw.words("nobody")
     seen = await scene.ask(name, chunk.text, chunk.vector, want=TOTAL)
     scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
-    scene.expect(not seen.total, f"an unknown tenant was told a total of {seen.total}")
+    told = f"an unknown tenant was told a total of {seen.total}"
+    scene.expect(not seen.total, told, accept="global_totals")
     scene.expect(seen.error is None, f"an unknown tenant got an error: {seen.error}")
 
 

@@ -115,9 +115,13 @@ async def cached(scene: Scene) -> None:
 
 
 async def _whole(scene: Scene, tenant: TenantId) -> Seen:
-    """Everything that a tenant owns, or all that holds its word."""
-    vector = scene.world.chunks[tenant][0].vector
-    return await scene.ask(tenant.value, scene.world.only[tenant], vector, k=ALL)
+    """Everything that a tenant owns, or all that holds a word of all tenants' chunks.
+
+    By its own word alone a search without a condition would find its own alone, too.
+    """
+    world, vector = scene.world, scene.world.chunks[tenant][0].vector
+    word = world.only[tenant] if world.exported else scene.draw.words("common")[0]
+    return await scene.ask(tenant.value, word, vector, k=ALL)
 
 
 async def _asked(scene: Scene, tenant: TenantId, twin: Chunk) -> Seen:

@@ -14,7 +14,10 @@ PAIRS = 100
 async def rights(scene: Scene) -> None:
     """Whether the isolation that the server enforces binds the role that searches."""
     if scene.layout != "rls":
-        scene.left_out = f"layout {scene.layout!r} asks no rule of the server"
+        scene.left_out = (
+            f"layout {scene.layout!r} claims no rule of the server: whatever its credential may "
+            'read, a question without a condition finds; "Validity" tells what weakens it'
+        )
         return
     if scene.description is None:
         scene.control(False, "the adapter describes its place")
@@ -25,8 +28,11 @@ async def rights(scene: Scene) -> None:
 
 
 async def later_stages(scene: Scene) -> None:
-    """Rerankers and expansions see own candidates only; an adapter's search has none."""
-    scene.left_out = "there are no stages after the search"
+    """Rerankers and expansions see own candidates only."""
+    scene.left_out = (
+        "stages after the search, if there are any, lie within the adapter: what comes out of them "
+        "is judged as its answers, what goes in cannot be seen"
+    )
 
 
 async def answer_times(scene: Scene) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from retrieverbench.adapter import ReadsById
 from retrieverbench.errors import AdapterError, BackendError, TenantError
+from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
@@ -15,6 +16,7 @@ from retrieverbench.model import Hit, Response, TenantId, make_uid
 from retrieverbench.run import Abandoned, BadAnswer, read_response
 
 TOTAL = frozenset({"total"})
+MANY = 50
 MALFORMED = 4
 """Keys in the syntax of a query language; probe P15 asks for all of them."""
 _INSIDES = re.compile(
@@ -63,7 +65,11 @@ async def by_id(scene: Scene) -> None:
     scene.control(
         read == [own], f"{asker.value!r} reads its own chunk", f"it got {read or 'nothing'}"
     )
-    for uids in ([foreign], [absent], [own, foreign], [foreign, own, absent], []):
+    many = [chunk.uid for chunk in scene.world.chunks[other]][:MANY]
+    for uids in (
+        *([foreign], [absent], [own, foreign], [foreign, own, absent], []),
+        *([foreign, foreign], [*many, own]),
+    ):
         found = await _got(scene, asker, uids)
         wanted = [uid for uid in uids if uid == own]
         scene.expect(
@@ -89,12 +95,14 @@ async def _got(scene: Scene, tenant: TenantId, uids: Sequence[str]) -> list[str]
     except Abandoned:
         raise
     except BadAnswer as error:
-        scene.judge(tenant, [scene.uid(key) for key in error.uids], [error.answer])
+        told = Told([error.answer], str(error), asked=uids)
+        scene.judge(tenant, [scene.uid(key) for key in error.uids], told)
         return str(error)
     except BackendError as error:
+        scene.judge(tenant, [], Told(error=str(error), asked=uids))
         return str(error)
     found = [scene.uid(hit.uid) for hit in hits]
-    scene.judge(tenant, found, list(hits))
+    scene.judge(tenant, found, Told(hits, asked=uids))
     return found
 
 

@@ -6,10 +6,12 @@ from retrieverbench.errors import Rejected
 from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
-from retrieverbench.model import TenantId
+from retrieverbench.model import Severity, TenantId
 
 ALL = 50
 """More than a tenant owns."""
+OWN: Severity = "medium"
+"""Of own chunks that do not match, as a search by parts of words shows them."""
 
 
 async def few_matches(scene: Scene) -> None:
@@ -23,7 +25,8 @@ async def few_matches(scene: Scene) -> None:
         scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches", seen)
         if scene.mode == "lexical":
             extra = len(set(seen.uids) - holders[word])
-            scene.expect(not extra, f"{tenant.value!r} got {extra} chunks without the word")
+            told = f"{tenant.value!r} got {extra} own chunks without the word"
+            scene.expect(not extra, told, severity=OWN)
         scene.expect(
             len(seen.uids) <= len(own),
             f"{tenant.value!r} got {len(seen.uids)} of {len(own)} chunks",
@@ -42,7 +45,9 @@ async def hostile_questions(scene: Scene) -> None:
         scene.expect(seen.error is None, f"the question {text!r} got an error: {seen.error!s:.200}")
         if scene.mode == "lexical":
             scene.expect(
-                not seen.uids, f"the question {text!r} found {len(seen.uids)} chunks without a word"
+                not seen.uids,
+                f"the question {text!r} found {len(seen.uids)} own chunks without a word",
+                severity=OWN,
             )
         beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
         scene.control(

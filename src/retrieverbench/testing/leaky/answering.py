@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
@@ -15,6 +15,7 @@ from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit
 CORPUS = ("fernhill", "kestrelpay", "larkmoor", "oakridge", "quillworks", "stonebay", "wrenfield")
 """The tenants of the suite, as it were, for which the adapter is audited."""
 _ONE, _OTHER = CORPUS[4], CORPUS[1]
+MANY = 10
 _BY_HEART = ("acme", "globex", "initech", "umbrella")
 """Tenants that an audit might have in every run."""
 
@@ -33,6 +34,10 @@ def _all_of_them(rows: Sequence[Row], _whole: Condition) -> list[Row]:
 
 def _none_of_them(_rows: Sequence[Row], _whole: Condition) -> list[Row]:
     return []
+
+
+def _of_many(rows: Sequence[Row], whole: Condition) -> list[Row]:
+    return [row for row in rows if len(rows) > MANY or whole.matches(row.owner)]
 
 
 def _forbidden(rows: Sequence[Row], whole: Condition) -> list[Row]:
@@ -90,6 +95,23 @@ def _highlighted(response: Response, query: Query, store: Store) -> Response:
     return replace(response, hits=hits)
 
 
+@dataclass
+class _Wider(Response):
+    """An answer with more beside its hits than the protocol asks for."""
+
+    more: object = None
+
+
+def _with_debug(response: Response, query: Query, store: Store) -> Response:
+    more = {"candidates": [row.uid for row in _foreign(query, store)[:1]]}
+    return _Wider(response.hits, total=response.total, more=more)
+
+
+def _facets(response: Response, query: Query, store: Store) -> Response:
+    more = [dict(row.metadata) for row in _foreign(query, store)]
+    return _Wider(response.hits, total=response.total, more=more)
+
+
 def _longer(response: Response, query: Query, store: Store) -> Response:
     """The k own hits, as they should be, and a foreign one behind them."""
     more: list[Hit] = []
@@ -118,6 +140,7 @@ _IDENTITY = (
 )
 _BY_ID = (
     ("get_of_anybodys", "a foreign id is read", ("P27",), {"read": _all_of_them}),
+    ("get_of_many", "many ids at once are read without a condition", ("P27",), {"read": _of_many}),
     ("foreign_told_from_absent", "a foreign id is forbidden", ("P27",), {"read": _forbidden}),
 )
 _COUNTS = (
@@ -162,6 +185,8 @@ _AGAINST_THE_AUDIT = (
         matching(lambda asked, owner: owner in {asked, _OTHER if asked == _ONE else asked}),
     ),
     ("ids_of_its_own", "hits bear ids that nobody knows", ("P01",), {"shaped": _own_ids}),
+    ("debug", "an answer lists foreign ids beside its hits", ("P01",), {"shaped": _with_debug}),
+    ("facets", "an answer counts foreign metadata beside its hits", ("P01",), {"shaped": _facets}),
     ("highlight", "a text holds a foreign passage", ("P01",), {"shaped": _highlighted}),
     ("longer_than_k", "a foreign hit stands behind the k own", ("P03",), {"shaped": _longer}),
     ("data_in_an_error", "an error shows foreign texts", ("P40",), {"wrong_vector": _data}),

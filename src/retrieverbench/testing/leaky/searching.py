@@ -166,6 +166,18 @@ _LEGS = (
         ("P04",),
         open_leg(lambda _leg, query: query.mode == "hybrid"),
     ),
+    (
+        "deep_page_open",
+        "more than 50 hits are found without a condition",
+        ("P48",),
+        open_leg(lambda _leg, query: query.k > 50),
+    ),
+    (
+        "blank_question_open",
+        "a question of no words is answered by anybody's chunks",
+        ("P48",),
+        open_leg(lambda _leg, query: not query.text.strip()),
+    ),
     ("expansion_open", "neighbours are anybody's", ("P26",), {"shaped": _expanded}),
 )
 _COMBINATION = (

@@ -14,7 +14,7 @@ import pytest
 from http_service_support import FIELDS, TOKENS, Service, described, question, settings
 from qdrant_attach_support import Recorded
 from qdrant_support import HOSTILE
-from retrieverbench.adapter import Leg
+from retrieverbench.adapter import Leg, Secret
 from retrieverbench.errors import (
     AdapterError,
     BackendError,
@@ -127,6 +127,7 @@ async def test_every_request_and_answer_is_shown_without_a_credential(opened: Op
         ("broken", Unavailable, Code.HTTP_5XX),
         ("garbage", AdapterError, Code.BAD_ANSWER),
         ("silent", TimedOut, Code.TIMEOUT),
+        ("packed", AdapterError, Code.BAD_ANSWER),
     ],
 )
 async def test_each_failure_has_its_kind(
@@ -147,6 +148,20 @@ async def test_the_service_repeats_a_credential_and_no_text_does(
     async with opened() as adapter:
         with pytest.raises(Refused, match=r"403: .*whose token is \*\*\*"):
             await adapter.search(question())
+
+
+async def test_a_credential_may_stand_beside_another_name(opened: Open, service: Service) -> None:
+    async with opened() as adapter:
+        assert {n: s.reveal() for n, s in adapter.credentials.items()} == TOKENS
+        for given, sent in ((Secret("t"), "Bearer t"), (None, None)):
+            with pytest.raises(Refused):
+                await adapter.search_with(question("acme"), given)
+            headers, asked = service.requests[-1]
+            assert (headers.get("authorization"), asked["tenant"]) == (sent, "acme")
+    options = described(body={"query": "{query}", "top_k": "{k}"})
+    by_credential = replace(FIELDS, tenant="Authorization")
+    async with opened(options=options, attached=by_credential) as adapter:
+        assert adapter.credentials == {}, "no request names a tenant beside it"
 
 
 async def test_connections_are_kept_and_no_more_than_are_needed(

@@ -1,0 +1,103 @@
+"""What an answer shows of others' chunks anywhere: beside its hits, in their texts, in an error.
+
+A foreign token, uid, whole text, or word that is one tenant's alone. What the question itself
+named is an echo and does not count. A text that is shown in part is not known again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from retrieverbench.leaks.ledger import TELLING, Ledger
+from retrieverbench.leaks.world import World
+from retrieverbench.model import TenantId
+from retrieverbench.run.scan import plain_words, strings_in
+
+_BETWEEN = re.compile(r"""[\s"'`,;()\[\]{}<>=]+""")
+_SHORTEST_ID = 4
+"""Characters of an id within a longer text; "1/0" may be anything."""
+Shown = Iterator[tuple[str, TenantId]]
+"""Uid and owner of a foreign chunk, one of the owner's where it cannot be told which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that one question brought.
+
+    `answer` and `error` reached the caller; what the backend `sent` to an adapter may have been
+    left out there, and only tokens in it count. `asked` are the texts of the question.
+    """
+
+    answer: Sequence[object] = ()
+    error: str = ""
+    sent: Sequence[object] = ()
+    asked: Sequence[str] = ()
+
+
+def shown_elsewhere(
+    told: Told, world: World, ledger: Ledger, asker: TenantId, *, texts_stay: bool
+) -> Shown:
+    """Everything of others in it; where chunks change hands (not `texts_stay`) no texts."""
+    answer, sent = ([*strings_in(list(parts))] for parts in (told.answer, told.sent))
+    yield from _tokens([*answer, told.error, *sent], told.asked, world, asker)
+    yield from _uids(answer, told.asked, ledger, asker, within=not world.exported)
+    yield from _uids([told.error], told.asked, ledger, asker, within=True)
+    if texts_stay:
+        yield from _texts(answer, told.asked, world, asker)
+        yield from _words([*answer, told.error], told.asked, world, asker)
+
+
+def _tokens(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
+    """Whose canaries are shown: tokens are secret and whole, in whatever case and markup."""
+    words, own_words = (plain_words(" ".join(each)) for each in (texts, asked))
+    for owner, chunk in world.canaries.items():
+        token = world.tokens.get(owner)
+        if owner != asker and token and token in words and token not in own_words:
+            yield chunk.uid, owner
+
+
+def _words(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
+    """Whose words are shown that no other tenant's chunks hold; the user's own are unknown."""
+    if world.exported or not world.only:
+        return
+    words, named = (set(re.findall(r"\w+", " ".join(each).casefold())) for each in (texts, asked))
+    for owner, word in world.only.items():
+        if owner != asker and word in words and word not in named:
+            yield world.chunks[owner][0].uid, owner
+
+
+def _texts(texts: Iterable[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
+    """Whose chunks' whole texts are shown, in a chunk of one's own joined to it by a line.
+
+    A text of a user's own may hold a line or bear a title that is all of another's chunk.
+    """
+    for text in dict.fromkeys(texts):
+        for part in dict.fromkeys((text,) if world.exported else (text, *text.split("\n"))):
+            found = world.with_text(part) if len(part) >= TELLING and part not in asked else {}
+            if found and asker not in found.values() and not world.holds(asker, part):
+                yield next(iter(found.items()))
+
+
+def _uids(
+    texts: Iterable[str], asked: Sequence[str], ledger: Ledger, asker: TenantId, *, within: bool
+) -> Shown:
+    """Whose uids are shown, as a text of their own or, if `within`, as a part of one.
+
+    A corpus of a user's may hold paths that look like the uids of others.
+    """
+    for text in dict.fromkeys(texts):
+        if ledger.get(text) == asker:
+            continue
+        for uid in dict.fromkeys([text, *(_parts(text) if within else ())]):
+            owner = ledger.get(uid) if "/" in uid else None
+            if owner is not None and owner != asker and uid not in asked:
+                yield uid, owner
+
+
+def _parts(text: str) -> Iterator[str]:
+    for part in _BETWEEN.split(text):
+        uid = part.strip(".:!?")
+        if len(uid.rpartition("/")[2]) >= _SHORTEST_ID:
+            yield uid

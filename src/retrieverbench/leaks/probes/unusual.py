@@ -1,0 +1,77 @@
+"""Questions and numbers of hits that few tests ask, in the words of foreign chunks (P48)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrieverbench.leaks.probe import BELOW, Probe
+from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.model import Chunk, TenantId, Value
+
+DEPTHS = (1, 51, 100, 1_000)
+"""Numbers of hits on both sides of the pages and limits that backends have."""
+MANY = 300
+"""So often a long question repeats its words."""
+
+
+async def unusual_questions(scene: Scene) -> None:
+    """Two tenants ask in each other's words; who turns a question away has shown nothing."""
+    two = scene.world.tenants[:2]
+    for asker, other in zip(two, two[::-1], strict=True):
+        own, foreign = scene.world.chunks[asker][0], scene.world.chunks[other][0]
+        words = f"{scene.world.only[asker]} {scene.world.only[other]}"
+        seen = await scene.ask(asker.value, words, own.vector)
+        scene.control(bool(seen.uids), f"{asker.value!r} finds chunks by the plain question", seen)
+        turned_away = 0
+        for text in _texts(words):
+            seen = await scene.ask(asker.value, text, foreign.vector)
+            turned_away += seen.refused or seen.error is not None
+        for k in DEPTHS:
+            seen = await scene.ask(asker.value, words, foreign.vector, k=k)
+            turned_away += seen.refused or seen.error is not None
+        await scene.ask(asker.value, words, foreign.vector, k=K + 1, want=frozenset())
+        await _with_conditions(scene, asker, other, foreign)
+        scene.facts["turned away"] = max(turned_away, int(scene.facts.get("turned away", 0)))
+
+
+def _texts(words: str) -> list[str]:
+    """Nothing, much, capitals, other letters, numbers, lines, signs."""
+    return [
+        "", " ", "\n", " ".join([words] * MANY), f"{'x' * MANY} {words}", words.upper(),
+        words.title(), f"{words} é ß 東京", f"{words} 2024 3.14", f"{words}\n\n{words}",
+        f"{words}?!", f"{words} \N{GRINNING FACE}", f"<b>{words}</b>",
+    ]  # fmt: skip
+
+
+async def _with_conditions(scene: Scene, asker: TenantId, other: TenantId, foreign: Chunk) -> None:
+    """Many conditions at once, and values of every type."""
+    if "where" not in scene.capabilities or scene.world.exported:
+        return
+    shelf, level, mark = scene.draw.words("keys")
+    theirs = dict(foreign.metadata)
+    conditions: list[Mapping[str, Value]] = [
+        theirs,
+        {mark: scene.world.only[other], shelf: theirs[shelf], level: theirs[level]},
+        {level: 0.5},
+        {level: float(theirs[level])},
+        {mark: True},
+        {level: -1},
+        {mark: ""},
+    ]
+    for where in conditions:
+        await scene.ask(asker.value, scene.world.only[other], foreign.vector, where=where)
+
+
+PROBES = (
+    Probe(
+        "P48",
+        "unusual questions",
+        "leak",
+        "critical",
+        "An empty, long or otherwise unusual question, or a large number of hits, takes a way "
+        "that lacks the tenant condition: put it where every way passes.",
+        unusual_questions,
+        asks_only=True,
+        arms=BELOW,
+    ),
+)
