@@ -227,7 +227,7 @@ class OpenSearch:
         """One request through the client; its errors as ours."""
         lines = path.endswith(("_bulk", "_msearch"))
         with _errors(self._settings.endpoint):
-            return await self._client.transport.perform_request(
+            answer = await self._client.transport.perform_request(
                 method,
                 path,
                 params=dict(params or {}),
@@ -235,6 +235,7 @@ class OpenSearch:
                 timeout=timeout or self._settings.timeout,
                 headers={"content-type": "application/x-ndjson"} if lines else None,
             )
+            return lucene.object_in(answer, "opensearch", path)
 
 
 def _checked_version(info: Json) -> tuple[int, ...]:

@@ -111,6 +111,11 @@ def body(text: str | bytes, status: str = "200 OK", kind: str = "application/jso
     return lambda answer: Answer(content, status, kind, answer.more)
 
 
+def only_at(proxy: FaultProxy, request: int, spoil: Fault) -> Fault:
+    """The fault for this one of the proxy's requests."""
+    return lambda answer: spoil(answer) if proxy.requests == request else answer
+
+
 def set_scores(value: object) -> Fault:
     def change(rows: Rows) -> None:
         for row in rows:
@@ -205,6 +210,25 @@ async def test_a_server_that_dies_between_searches_is_a_lost_connection(
             await adapter.close()
         assert set(codes[2:]) <= {"connect", "reset"}, codes
         assert None not in codes[1:]
+
+
+async def test_garbage_at_any_request_of_a_load_is_told_as_the_servers(spoiled: Spoiled) -> None:
+    """Never as an exception of the adapter's, whose repair would help nobody."""
+    async with fault_proxy(spoiled.proxy.upstream) as proxy:
+        near = replace(spoiled.place.connection, endpoint=proxy.endpoint)
+        told = []
+        for spoiled_request in range(1, 8):
+            spoil, _codes = FAULTS[("a login page", "a list")[spoiled_request % 2]]
+            proxy.fault = only_at(proxy, proxy.requests + spoiled_request, spoil)
+            entry = replace(spoiled.place.entry, name="garbage")
+            settings = settings_of(entry, near, dimension=len(CHUNKS[0].vector or ()))
+            try:
+                async with open_place(entry, spoiled.place.loaded, near, settings, CHUNKS):
+                    pass
+            except BackendError as error:
+                told.append(str(error))
+    assert told
+    assert not [text for text in told if " raised " in text], told
 
 
 async def test_a_server_that_dies_mid_load_is_3_and_the_others_finish(

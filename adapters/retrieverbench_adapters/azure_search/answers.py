@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,6 +69,9 @@ class Answer:
             raise http_error(self.status, text, _number(headers.get("retry-after")))
 
 
+_UNREADABLE = (AzureError, KeyError, TypeError, ValueError, AttributeError, zlib.error)
+
+
 @contextmanager
 def calling(doing: str, timeout: float) -> Iterator[None]:
     """One deadline in seconds around the client, and its exceptions as ours."""
@@ -83,7 +87,7 @@ def calling(doing: str, timeout: float) -> Iterator[None]:
         raise Unavailable(f"{place}: {error.message}", code=code) from error
     except ClientAuthenticationError as error:
         raise Refused(f"{place}: no token: {' '.join(error.message.split())[:300]}") from error
-    except (AzureError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise AdapterError(f"{place}: unexpected answer: {error!r:.300}") from error
 
 

@@ -101,9 +101,8 @@ class Indexes:
     async def count(self, index: str) -> int:
         """How many documents can be found, by the service's count."""
         with self.calling("count"):
-            return await self.clients.documents(index).get_document_count(
-                raw_response_hook=self.answer()
-            )
+            documents = self.clients.documents(index)
+            return int(await documents.get_document_count(raw_response_hook=self.answer()))
 
     async def count_tenants(self, index: str, tenant: str) -> dict[str, int]:
         """How many documents have each value of the tenant field, by the service's facets."""

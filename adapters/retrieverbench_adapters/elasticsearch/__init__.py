@@ -26,6 +26,7 @@ from retrieverbench.remote.lucene import (
     field_at,
     get,
     move,
+    object_in,
     search,
     shares_statistics,
     vector_kind,
@@ -193,7 +194,7 @@ class Elasticsearch:
             answer = await client.perform_request(
                 method, path, params=params, headers=headers, body=body
             )
-            return answer.body
+            return object_in(answer.body, "elasticsearch", path)
 
     async def _open_place(self) -> None:
         if self._settings.attached is None:

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import Any, TypeVar
 
 import anyio
@@ -54,6 +55,10 @@ class Server:
                 return await request
         except (ApiException, QdrantException, AioRpcError, TimeoutError) as error:
             raise translated(error, self._settings) from error
+        except (JSONDecodeError, UnicodeDecodeError, AssertionError) as error:
+            # The client's own: it reads no JSON from anything, and asserts that there is a result.
+            told = f"qdrant at {self._settings.endpoint}: an answer that cannot be read: {error}"
+            raise AdapterError(told) from error
 
     async def ask(self, home: Home, request: models.QueryRequest) -> Answer:
         """One search, by the route that the options name."""

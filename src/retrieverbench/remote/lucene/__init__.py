@@ -11,6 +11,7 @@ from retrieverbench.remote.lucene.answers import (
     check_bulk,
     error_words,
     flat,
+    object_in,
     read_fused,
     read_response,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "get",
     "index_body",
     "move",
+    "object_in",
     "read_fused",
     "read_response",
     "search",

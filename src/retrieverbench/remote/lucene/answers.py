@@ -14,6 +14,14 @@ from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line
 
 
+def object_in(answer: object, backend: str, path: str) -> object:
+    """The body of an answer, an object or yes and no; whatever else is AdapterError."""
+    if not isinstance(answer, Mapping | bool):
+        found = one_line(repr(answer), 100)
+        raise AdapterError(f"{backend}: {path}: the answer is no JSON object: {found}")
+    return answer
+
+
 def read_response(answer: Json, query: Query, fields: Fields) -> Response:
     """The hits of one search, best first, ties by uid."""
     found = answer["hits"]
