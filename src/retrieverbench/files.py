@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from contextlib import suppress
 from io import BufferedReader
@@ -94,7 +95,7 @@ def write_whole(path: Path, data: bytes) -> None:
     written, and for a device or pipe, which would be replaced.
     """
     target = Path(os.path.realpath(path))
-    partial = target.with_name(target.name + ".tmp")
+    partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.tmp")  # of no other process
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):

@@ -41,3 +41,18 @@ def test_an_id_a_label_or_a_text_that_is_a_credential(bench: Bench, command: str
     assert set(shown) >= {"terminal", ".md", ".json"}
     assert [name for name, text in shown.items() if SECRET in text] == []
     assert "birch/***" in shown[".json"]
+
+
+@pytest.mark.parametrize("word", ["Birch", "echo", "filter", "test"])
+def test_a_credential_that_is_a_word_of_every_report_is_refused(bench: Bench, word: str) -> None:
+    (bench.folder / "echo.py").write_text(ECHO, encoding="utf-8")
+    target = 'adapter = "echo.py:Echo"\nmodes = ["lexical"]\nsecrets = { api_key = "MY_KEY" }'
+    memory = 'adapter = "memory"\nmodes = ["lexical"]'
+    done = bench.run("run", bench.suite(target, memory), env={"MY_KEY": word})
+    assert done.returncode == 3, done.stdout + done.stderr
+    failed, finished = bench.artifact()["targets"]
+    assert "secret 'api_key' is a word that reports need" in failed["failure"]
+    assert failed["remedy"].startswith(
+        "set another one (they come from environment variable MY_KEY"
+    )
+    assert finished["scores"] is not None

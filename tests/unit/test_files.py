@@ -29,6 +29,16 @@ def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -
     assert blocked.read_bytes() == b"old"
 
 
+def test_a_file_that_another_process_is_writing_is_its_own(tmp_path: Path) -> None:
+    """Two runs that end at once, with the same --junit."""
+    for other in ("report.xml.tmp", "report.xml.0.tmp"):
+        (tmp_path / other).write_text("half of")
+    write_whole(tmp_path / "report.xml", b"whole")
+    found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert found.pop("report.xml") == b"whole"
+    assert set(found.values()) == {b"half of"}
+
+
 def test_a_name_too_long_for_the_disk_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         write_whole(tmp_path / f"{'n' * 300}.json", b"x")

@@ -18,8 +18,8 @@ from retrieverbench.job.progress import Progress
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
 from retrieverbench.leaks import CorpusLedger, Ledger
-from retrieverbench.model import Chunk, Noise
-from retrieverbench.run import Connection, place_name
+from retrieverbench.model import MODES, Chunk, Noise
+from retrieverbench.run import LAYOUTS, Connection, place_name, refuse_words
 from retrieverbench.storage import stored
 
 
@@ -74,8 +74,13 @@ def other_place(state: EntryState) -> str:
 
 
 def settings_for(job: Job, state: EntryState, connection: Connection) -> Settings:
-    """How the adapter is opened at the place that is measured."""
+    """How the adapter is opened at the place that is measured.
+
+    Raises Refused for a credential that no text could be kept free of.
+    """
     suite = job.prepared.suite
+    words = _words_of_reports(job, state, connection)
+    refuse_words(connection.secrets, words, f"target {state.entry.name!r}")
     attach = state.entry.attach
     return Settings(
         endpoint=connection.endpoint,
@@ -90,6 +95,14 @@ def settings_for(job: Job, state: EntryState, connection: Connection) -> Setting
         secrets=connection.secrets,
         resume=state.entry.load.resume,
     )
+
+
+def _words_of_reports(job: Job, state: EntryState, connection: Connection) -> set[str]:
+    """Names that stand in every report."""
+    entry = state.entry
+    scheme, _, _ = connection.endpoint.partition("://")
+    names = {job.prepared.suite.name, entry.name, entry.adapter, scheme, *MODES, *LAYOUTS}
+    return names | set(job.prepared.chunks_per_tenant)
 
 
 def _prefix(job: Job, state: EntryState) -> str:

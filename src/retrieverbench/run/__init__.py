@@ -19,7 +19,13 @@ from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapt
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import load_suite
-from retrieverbench.run.text import one_line, place_in_file, reason_and_remedy, text_of
+from retrieverbench.run.text import (
+    one_line,
+    place_in_file,
+    reason_and_remedy,
+    refuse_words,
+    text_of,
+)
 
 __all__ = [
     "LAYOUTS",
@@ -52,6 +58,7 @@ __all__ = [
     "place_name",
     "read_response",
     "reason_and_remedy",
+    "refuse_words",
     "search_once",
     "suite_faults",
     "text_of",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from retrieverbench.adapter import Secret
-from retrieverbench.errors import BackendError, InputError, MissingClient, NotConfigured
+from retrieverbench.errors import BackendError, InputError, MissingClient, NotConfigured, Refused
 from retrieverbench.remote import LEAST, hide_secrets, shortened
 
 FILE_MODULE = "retrieverbench_file_"
@@ -82,6 +82,21 @@ def refuse_short(secrets: Mapping[str, Secret], where: str) -> None:
             raise NotConfigured(
                 f"{where}: secret {name!r} is shorter than {LEAST} characters, so that texts "
                 "cannot be kept free of it; set a longer one"
+            )
+
+
+def refuse_words(secrets: Mapping[str, Secret], words: Iterable[str], where: str) -> None:
+    """Raise Refused for a credential that is one of the words that a report cannot do without.
+
+    Hidden, they make it unreadable, and tell by their absence what the credential is.
+    """
+    known = {word.casefold() for word in words}
+    for name, secret in secrets.items():
+        if name != "user" and secret.reveal().casefold() in known:
+            raise Refused(
+                f"{where}: secret {name!r} is a word that reports need (a tenant, target, suite, "
+                "adapter, mode, layout or scheme), so that texts cannot be kept free of it",
+                remedy="set another one",
             )
 
 
