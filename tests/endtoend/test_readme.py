@@ -68,7 +68,7 @@ def test_leaking_variant_of_the_readmes_retriever_is_exit_4(bench: Bench) -> Non
     leaky = clean.replace(" if chunk.tenant == query.tenant", "")
     assert leaky != clean
     (bench.folder / "mine.py").write_text(leaky, encoding="utf-8")
-    done = bench.run("run", "suite.toml", "--adapter", "mine.py:Mine")
+    done = bench.run("run", "suite.toml", "--adapter", "mine.py:Mine", "--target", "Mine")
     assert done.returncode == 4, done.stdout + done.stderr
 
 

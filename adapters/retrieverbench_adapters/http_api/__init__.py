@@ -20,7 +20,7 @@ from retrieverbench.errors import (
     TimedOut,
     Unavailable,
 )
-from retrieverbench.model import Query, Response
+from retrieverbench.model import Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench.remote import error_for, hide_secrets, one_line, seconds
 from retrieverbench_adapters.http_api.answers import read_hits
@@ -125,10 +125,10 @@ class HttpApi:
         attached, options = self._settings.attached, self._options
         assert attached is not None, "checked when it was opened"
         request = fill(query, options.connect, credential, is_named=is_named)
-        answer = await self._send(request)
+        answer = await self._send(request, query.tenant)
         return Response(read_hits(answer, attached, options.search, query.want))
 
-    async def _send(self, request: Request) -> object:
+    async def _send(self, request: Request, asker: TenantId) -> object:
         recorder = self._settings.recorder
         operation = f"{request.method} {request.path}"
         if recorder is not None:
@@ -150,21 +150,28 @@ class HttpApi:
             body = self._hidden(content.decode("utf-8", "replace"))
             shown = {"status": status, "headers": headers, "body": _parsed(body)}
             recorder.response(operation, shown)
-        self._check(status, headers.get("Retry-After"), content)
+        self._check(status, headers.get("Retry-After"), content, asker)
         try:
             return orjson.loads(content)
         except ValueError as error:
             raise AdapterError(f"http_api: an answer is no JSON: {error}") from error
 
-    def _check(self, status: int, retry_after: str | None, content: bytes) -> None:
+    def _check(self, status: int, retry_after: str | None, content: bytes, asker: TenantId) -> None:
         """Raise the error that the status calls for; all but success is one."""
         text = f"http_api: {status}: {self._hidden(one_line(content.decode('utf-8', 'replace')))}"
         if status in self._options.search.refused:
-            raise Refused(f"{text}; check the tenant's credential and its rights")
+            raise Refused(text, remedy=self._advice(asker.value))
         if 300 <= status < 400:
             text += "; redirects are not followed: give the address that answers"
         if not 200 <= status < 300:
             raise error_for(status, text, retry_after=seconds(retry_after))
+
+    def _advice(self, asker: str) -> str:
+        """Whose rights to look at, and by which credential it asked."""
+        own = f"{_OF_TENANT}{asker}"
+        name = own if own in self._secrets else "default"
+        by = f"its credential, secret {name!r}, and" if name in self._secrets else "whether it has"
+        return f"check for tenant {asker!r:.80} {by} the rights to ask"
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

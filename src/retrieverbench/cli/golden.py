@@ -32,6 +32,7 @@ def check(set_file: Path, corpus: Path) -> None:
     """
     from retrieverbench.cli.progress import shown_progress
     from retrieverbench.golden import coverage_warnings, load_set
+    from retrieverbench.golden.faults import plural
     from retrieverbench.job import reading
     from retrieverbench.storage import stored
 
@@ -43,8 +44,8 @@ def check(set_file: Path, corpus: Path) -> None:
         click.echo(f"warning: {warning}", err=True)
     tenants = len(stored(chunks.chunks).per_tenant)
     click.echo(
-        f"{cases.name}: {len(cases.cases)} cases, {len(chunks.chunks)} chunks of "
-        f"{tenants} tenants: no fault"
+        f"{cases.name}: {plural(len(cases.cases), 'case')}, "
+        f"{plural(len(chunks.chunks), 'chunk')} of {plural(tenants, 'tenant')}: no fault"
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from retrieverbench.cli.added import adapter_name, added_target, by_name
 from retrieverbench.cli.crash import defect, foreign_end
 from retrieverbench.cli.formats import (
     Formats,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from retrieverbench.engines.compose import Compose
     from retrieverbench.job import Prepared, Progress
     from retrieverbench.model import Artifact, CommandLine
-    from retrieverbench.run import Suite, TargetEntry
+    from retrieverbench.run import Suite
 
     Work = Callable[[Progress, anyio.Event], Awaitable[Artifact]]
 
@@ -89,6 +90,8 @@ def suite_options(function: Callable[..., int]) -> Callable[..., int]:
             return code
         names = [field.name for field in fields(Chosen)]
         chosen = Chosen(**{name: values.pop(name) for name in names})
+        only, require = (by_name(given, chosen.extra) for given in (chosen.only, chosen.require))
+        chosen = replace(chosen, only=only, require=require)
         with _ended_by_us_alone():
             return function(chosen, **values)
 
@@ -203,7 +206,7 @@ def command_line(chosen: Chosen, *, timing: bool, changing: tuple[str, ...]) -> 
     return CommandLine(
         only=chosen.only,
         require=chosen.require,
-        adapters=tuple(_adapter_name(word) for word in chosen.extra),
+        adapters=tuple(adapter_name(word) for word in chosen.extra),
         timing=timing,
         compose=chosen.compose,
         changing=changing,
@@ -215,7 +218,7 @@ def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> S
     from retrieverbench.run import suite_faults
 
     own = len(suite.targets)
-    suite = replace(suite, targets=(*suite.targets, *(_entry(word) for word in extra)))
+    suite = replace(suite, targets=(*suite.targets, *(added_target(word) for word in extra)))
     words = {own + number: f"--adapter {word}" for number, word in enumerate(extra)}
     faults = list(suite_faults(suite, words))
     if faults:
@@ -223,36 +226,6 @@ def _with_options(suite: Suite, extra: tuple[str, ...], *, no_timing: bool) -> S
     if no_timing:
         suite = replace(suite, timing=replace(suite.timing, enabled=False))
     return suite
-
-
-def _entry(word: str) -> TargetEntry:
-    """The target that `--adapter` adds: every mode that the class can do."""
-    from retrieverbench.model import MODES
-    from retrieverbench.run import LAYOUTS, TargetEntry, load_adapter
-
-    path, _, cls = word.rpartition(":")
-    absolute = _adapter_name(word)
-    if path.endswith(".py") and not Path(path).is_file():
-        raise InputError(
-            f"--adapter {word}: {path} is not there; name a .py file, seen from the folder "
-            "that you are in"
-        )
-    capabilities = load_adapter(absolute).cls.capabilities
-    modes = tuple(mode for mode in MODES if mode in capabilities)
-    layouts = tuple(layout for layout in LAYOUTS if layout in capabilities)
-    for what, found, known in (("mode", modes, MODES), ("layout", layouts, LAYOUTS)):
-        if not found:
-            raise InputError(
-                f"--adapter {word}: no {what} among its capabilities "
-                f"({', '.join(sorted(capabilities)) or 'none'}); declare {' or '.join(known)}"
-            )
-    return TargetEntry(adapter=absolute, name=cls.lower(), modes=modes, layout=layouts[0])
-
-
-def _adapter_name(word: str) -> str:
-    """The adapter that `--adapter` names, wherever the suite lies."""
-    path, _, cls = word.rpartition(":")
-    return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
 
 
 def _check_writable(folder: Path, suite: str) -> None:

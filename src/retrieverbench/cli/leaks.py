@@ -93,11 +93,9 @@ def _check_accepted(suite: Suite, known: Collection[str]) -> None:
 
 
 def _chosen(catalog: Sequence[Probe], wanted: Sequence[str], *, fast: bool) -> Sequence[Probe]:
-    from retrieverbench.options import nearest
-
-    known = {probe.id for probe in catalog}
+    known = [probe.id for probe in catalog]
     faults = [
-        f"--probe: {name!r} is unknown; {nearest(name, known)}"
+        f"--probe: {name!r} is unknown; there are {known[0]} to {known[-1]}"
         for name in wanted
         if name not in known
     ]

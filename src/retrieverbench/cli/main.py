@@ -80,6 +80,7 @@ def _exit_code(supervision: Supervision | None = None) -> int:
             error.show()
         return InputError.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
+        tell("interrupted")
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # Click exits by itself when the reader of our output went away, as `head` does: not

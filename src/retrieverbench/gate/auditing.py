@@ -17,6 +17,7 @@ from retrieverbench.gate.judge import (
     Reason,
     settled,
 )
+from retrieverbench.gate.leaking import NO_ID_IS_KNOWN, is_none_known
 from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, TargetResult, Verdict
 
 
@@ -37,7 +38,11 @@ def judge_audit(
     stop = NOTHING if inconclusive == "stop" else PASSED
     verdict = settled(
         [
-            *(reason for result in artifact.targets for reason in _unprobed(result)),
+            *(
+                reason
+                for result in artifact.targets
+                for reason in (*_unmapped(result), *_unprobed(result, complete=artifact.complete))
+            ),
             *(
                 reason
                 for result in artifact.targets
@@ -55,16 +60,28 @@ def judge_audit(
     return replace(verdict, excused={**tolerated, **(accepted or {})})
 
 
-def _unprobed(result: TargetResult) -> Iterator[Reason]:
-    """A target that failed, or of which nothing could be asked."""
+def _unmapped(result: TargetResult) -> Iterator[Reason]:
+    """A mapping by which the corpus knows no id of an attached index, before what that shows."""
+    uids = [finding.uid for probe in result.probes for finding in probe.findings]
+    controls = [probe for probe in result.probes if probe.outcome == "pass"]
+    if is_none_known(uids) and not controls:
+        yield LEAK, "leak", f"{result.target.label}: {NO_ID_IS_KNOWN}"
+
+
+def _unprobed(result: TargetResult, *, complete: bool) -> Iterator[Reason]:
+    """A target that failed, or of which nothing could be asked; one not begun is no such target."""
     label = result.target.label
     if result.failure is not None:
         is_absent = result.failure_kind == "absent" and not result.required
         remedy = f"; {result.remedy}" if result.remedy else ""
         text = f"{label}: not audited: {result.failure}{remedy}"
         yield PASSED if is_absent else BACKEND, "not measured", text
+    elif not result.probes:
+        if complete:
+            text = f"{label}: nothing was probed: no chosen probe is asked in this mode"
+            yield NOTHING, "not measured", text
     elif all(probe.outcome == "not applicable" for probe in result.probes):
-        reason = next((probe.reason for probe in result.probes), "no probe makes sense here")
+        reason = result.probes[0].reason
         yield NOTHING, "not measured", f"{label}: nothing was probed: {reason}"
 
 
@@ -89,7 +106,9 @@ def _of_probe(
 
 
 def _cut_short(artifact: Artifact) -> Iterator[Reason]:
-    if not any(result.probes for result in artifact.targets):
-        yield NOTHING, "not measured", "nothing was probed"
+    some = any(result.probes for result in artifact.targets)
     if not artifact.complete:
-        yield INTERRUPTED, "interrupted", "not everything was probed; run it again"
+        what = "not everything" if some else "nothing"
+        yield INTERRUPTED, "interrupted", f"{what} was probed until then; run it again"
+    elif not some:
+        yield NOTHING, "not measured", "nothing was probed"

@@ -9,7 +9,7 @@ from typing import Literal
 from retrieverbench.errors import Code
 from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
 from retrieverbench.gate.failures import unmeasured
-from retrieverbench.gate.leaking import leak_of
+from retrieverbench.gate.leaking import leak_of, leak_reasons
 from retrieverbench.gate.rules import applies_to
 from retrieverbench.model import (
     Artifact,
@@ -59,7 +59,7 @@ def conclude(
 ) -> Verdict:
     """The verdict of rules that have been evaluated, as `judge` gives it."""
     found: list[Reason] = [
-        *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
+        *((LEAK, "leak", text) for result in artifact.targets for text in leak_reasons(result)),
         *((REFUSED, "refused", text) for text in refusals),
         *_of_rules(results),
         *_backend_failures(artifact),
@@ -76,7 +76,7 @@ def crashed(artifact: Artifact, why: str) -> Verdict:
     Leaks that were seen count (4). Nothing else does (5): no rule is evaluated.
     """
     found: list[Reason] = [
-        *((LEAK, "leak", text) for result in artifact.targets if (text := leak_of(result))),
+        *((LEAK, "leak", text) for result in artifact.targets for text in leak_reasons(result)),
         (NOTHING, "not measured", why),
     ]
     return settled(found, ())
@@ -205,7 +205,8 @@ def _has_valid_answer(result: TargetResult) -> bool:
 
 
 def _unproven(artifact: Artifact, policy: Literal["stop", "warn"]) -> Iterator[Reason]:
-    remedy = '; [leaks] inconclusive = "warn" lets it pass' if policy == "stop" else ""
+    hint = '; [leaks] inconclusive = "warn" lets it pass'
+    remedy = hint if policy == "stop" and artifact.complete else ""
     for result in artifact.targets:
         if result.scores is None or leak_of(result):
             continue

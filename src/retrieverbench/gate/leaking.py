@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from retrieverbench.errors import Code
 from retrieverbench.model import NOT_IN_CORPUS, LeakCheck, LeakFinding, TargetResult
+
+NO_ID_IS_KNOWN = (
+    "no id of the index is in the corpus: check attach.id and attach.matches before anything else"
+)
 
 
 def leak_of(result: TargetResult) -> str | None:
@@ -11,10 +17,20 @@ def leak_of(result: TargetResult) -> str | None:
     leaks = result.leaks
     timed = result.timings.errors.get(Code.TENANT_VIOLATION.word, 0) if result.timings else 0
     if leaks is not None and (leaks.proof == "leak" or leaks.findings):
-        return f"{result.target.label}: {_text(leaks)}{_mapping_hint(result)}"
+        return f"{result.target.label}: {_text(leaks)}"
     if timed:
         return f"{result.target.label}: {timed} timed answers held a chunk of another tenant"
     return None
+
+
+def leak_reasons(result: TargetResult) -> Iterator[str]:
+    """The same, behind what to look at first where not one id of an attached index is known."""
+    leak = leak_of(result)
+    if leak is None:
+        return
+    if is_none_known([uid for case in result.results for uid, _ in case.hits]):
+        yield f"{result.target.label}: {NO_ID_IS_KNOWN}"
+    yield leak
 
 
 def finding_text(finding: LeakFinding) -> str:
@@ -35,12 +51,9 @@ def finding_text(finding: LeakFinding) -> str:
     )
 
 
-def _mapping_hint(result: TargetResult) -> str:
-    """What else it may be where not one id of an attached index is known."""
-    uids = [uid for case in result.results for uid, _ in case.hits]
-    if not uids or not all(uid.startswith(NOT_IN_CORPUS) for uid in uids):
-        return ""
-    return "; no id of the index is in the corpus: check attach.id and attach.matches first"
+def is_none_known(uids: Sequence[str]) -> bool:
+    """Whether there are ids of an attached index, and the corpus holds none of them."""
+    return bool(uids) and all(uid.startswith(NOT_IN_CORPUS) for uid in uids)
 
 
 def _text(leaks: LeakCheck) -> str:

@@ -144,7 +144,11 @@ def input_errors(job: Job, state: EntryState) -> Iterator[None]:
         yield
     except InputError as error:
         place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
-        raise InputError(*(f"{place}: {fault}" for fault in error.faults)) from error
+        variable = state.entry.endpoint_env
+        read = f"; it is read from environment variable {variable}" if variable else ""
+        raise InputError(
+            *(f"{place}: {fault}{read if 'endpoint' in fault else ''}" for fault in error.faults)
+        ) from error
 
 
 @asynccontextmanager

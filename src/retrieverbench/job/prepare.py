@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrieverbench.errors import InputError, MissingClient
@@ -22,6 +22,8 @@ from retrieverbench.run import (
     load_adapter,
 )
 
+OF_TENANT = "tenant:"
+"""How the name of a secret begins that is one tenant's."""
 SELECTABLE = ("category", "kind", "lang", "source", "tenant", "variant")
 
 
@@ -88,7 +90,7 @@ def prepare(
     corpus, golden = load_questions(suite, on_read)
     if suite.vectors:
         corpus = load_vectors(suite.resolve(suite.vectors), corpus, on_read=on_read)
-    faults = _attach_faults(suite, kept, corpus)
+    faults = [*_attach_faults(suite, kept, corpus), *_tenant_faults(suite, kept, corpus, golden)]
     if rules:
         record = golden_record(golden, corpus, metrics)
         parts = slice_records(golden, corpus, metrics) if any(r.slice for r in rules) else ()
@@ -162,6 +164,20 @@ def _attach_faults(suite: Suite, kept: Sequence[TargetEntry], corpus: Corpus) ->
         except InputError as error:
             faults += [f"{suite.path}:{line}: {fault}" for fault in error.faults]
     return faults
+
+
+def _tenant_faults(
+    suite: Suite, kept: Sequence[TargetEntry], corpus: Corpus, golden: GoldenSet
+) -> Iterator[str]:
+    """Credentials of tenants that nobody asks as, by which a misspelt one would go unused."""
+    known = {*chunks_per_tenant(corpus), *(case.tenant.value for case in golden.cases)}
+    for entry in kept:
+        number = suite.targets.index(entry)
+        for name in entry.secrets:
+            tenant = name.removeprefix(OF_TENANT)
+            if tenant != name and tenant not in known:
+                place = suite.place("targets", number, "secrets", name)
+                yield f"{place}: no tenant {tenant!r:.80} in the corpus; {nearest(tenant, known)}"
 
 
 def metrics_of(suite: Suite) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrieverbench.gate import unmeasured
+from retrieverbench.golden.faults import plural
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult
 from retrieverbench.remote import shortened
@@ -69,9 +70,9 @@ def summary(artifact: Artifact) -> str:
     version = f" v{golden.version}" if golden.version is not None else " (unversioned)"
     review = f", {golden.needs_review} need review" if golden.needs_review else ""
     return (
-        f"suite {artifact.suite}: golden set {golden.name}{version}, {golden.cases} cases "
-        f"({golden.unanswerable} unanswerable{review}), {golden.chunks} chunks of "
-        f"{golden.tenants} tenants"
+        f"suite {artifact.suite}: golden set {golden.name}{version}, "
+        f"{plural(golden.cases, 'case')} ({golden.unanswerable} unanswerable{review}), "
+        f"{plural(golden.chunks, 'chunk')} of {plural(golden.tenants, 'tenant')}"
     )
 
 
@@ -232,7 +233,9 @@ def _rules(artifact: Artifact) -> Table:
             "see 'Not measured'" if result.word == "not measured" else result.text,
         )
         for result in (verdict.rules if verdict else ())
-        if not result.implied or result.word not in {"pass", "not measured"}
+        if not result.implied
+        or result.word not in {"pass", "not measured"}
+        or (result.kind == "must_pass" and result.word == "pass")
     ]
     columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
     return Table("Rules", columns, tuple(rows), keys=("verdict", "rule", "target"))

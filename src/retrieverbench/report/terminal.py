@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retrieverbench.golden.faults import plural
 from retrieverbench.model import Artifact
 from retrieverbench.remote import shortened
 from retrieverbench.report.cells import safe, safe_row
@@ -32,7 +33,8 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     gravest = [shortened(reason, console.width - 2) for reason in reasons[:GRAVEST]]
     _print_verdict(artifact, gravest, console)
     if len(reasons) > GRAVEST:
-        _line(console, f"  and {len(reasons) - GRAVEST} more reasons, below all tables")
+        more = plural(len(reasons) - GRAVEST, "more reason")
+        _line(console, f"  and {more}, below all tables")
     for table in tables:
         _line(console, "")
         _print_table(table, console)

@@ -193,4 +193,7 @@ def _warnings(artifact: Artifact) -> Iterator[str]:
                         f"{result.target.label} ({signal.reason})"
                     )
     for name, targets in unread.items():
-        yield f"{name} is not known, and so no sign of a good client, of {', '.join(targets)}."
+        yield (
+            f"{name} could not be measured for {', '.join(targets)}: there it does not tell "
+            "whether the client kept up."
+        )

@@ -83,13 +83,15 @@ def assert_no_leaks(
     that nobody bears ask too (other spellings, beginnings, wildcards, syntax, no name at all), in
     the words of the first document of the first 5 owners; of those an exception is a refusal.
     `unfiltered` takes the same arguments and applies no tenant: it must show each tenant
-    something foreign.
+    something foreign. An id that is a whole number counts as its decimal text, in `docs` and in
+    answers alike.
 
     Raises Leaked. Raises Inconclusive where no leak was seen and a tenant finds nothing of its
-    own, a question failed, or `unfiltered` shows nothing foreign. Raises InputError for `docs`
-    without owner, with an id that is no text or with one id for two, for `tenants` that own none
-    of them, and for other arguments by which nothing would be asked. An async retriever is run in
-    a loop of its own; in an async test await `assert_no_leaks_async`.
+    own, a question failed, or `unfiltered` shows nothing foreign. Raises InputError for no
+    `docs`, for those without owner, with an id that is no text or whole number, or with one id for
+    two, for `tenants` that own none of them, and for other arguments by which nothing would be
+    asked. An async retriever is run in a loop of its own; in an async test await
+    `assert_no_leaks_async`.
     """
     __tracebackhide__ = True
     audit = _Audit.of(docs, tenants, questions, k, most)
@@ -201,9 +203,11 @@ class _Audit:
                     f"{owner!r}; give ids that are unique over all tenants"
                 )
             texts.setdefault(owner, []).append((id_, text))
+        if not owners:
+            raise InputError("docs: there is none; without one nobody owns what a retriever shows")
         names = list(dict.fromkeys(_texts("tenants", tenants)))
         for name in names:
-            if texts and name not in texts:
+            if name not in texts:
                 raise InputError(
                     f"tenants: {name!r:.80} owns no document of docs, so that nothing can be "
                     f"told of it; {nearest(name, texts)}"
@@ -275,7 +279,7 @@ class _Audit:
             self.failures.append(f"{step.who} returned {kind}, not a list of ids")
             return
         for rank, hit in enumerate(answer, start=1):
-            id_ = hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit
+            id_ = _as_id(hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit)
             if not isinstance(id_, str):
                 self.failures.append(f"{step.who} returned {type(id_).__name__}, not an id")
                 continue
@@ -311,8 +315,14 @@ class _Audit:
             yield f"the unfiltered retriever showed {locked[0]!r} nothing foreign to be stolen"
 
 
+def _as_id(value: object) -> object:
+    """A whole number as its decimal text, anything else as it is."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _value(doc: Mapping[str, Any], key: str, number: int) -> str:
     value = doc.get(key) if isinstance(doc, Mapping) else None
+    value = _as_id(value) if key == "id" else value
     if value is None or value == "":
         raise InputError(f"docs[{number}]: no {key!r}; a doc has id, tenant (its owner) and text")
     if not isinstance(value, str):

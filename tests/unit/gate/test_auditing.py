@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from retrieverbench.gate import judge_audit
 from retrieverbench.model import (
     Artifact,
     LeakClass,
+    LeakFinding,
     Outcome,
     ProbeResult,
     Risk,
@@ -75,3 +77,35 @@ def test_reason_for_no_conclusion_excuses_no_failure(audited: MakeAudit) -> None
 def test_accepted_risk_passes(audited: MakeAudit) -> None:
     risk = Risk("approximate", "suite.toml:9", "recall 0.95")
     assert judge_audit(audited("pass", risks=(risk,))).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("probed", "told"),
+    [(False, "nothing was probed until then"), (True, "not everything was probed until then")],
+)
+def test_an_interrupted_audit_says_only_that(
+    make_result: MakeResult,
+    make_artifact: MakeArtifact,
+    audited: MakeAudit,
+    probed: bool,
+    told: str,
+) -> None:
+    results = audited("pass").targets if probed else (make_result(probes=()),)
+    verdict = judge_audit(replace(make_artifact(*results), complete=False))
+    assert verdict.exit_code == 130
+    assert verdict.reasons == (f"interrupted: {told}; run it again",)
+
+
+def test_the_mapping_stands_first_where_no_id_of_the_index_is_known(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    finding = LeakFinding("fake", "P01", "acme", "not in the corpus: 7", 1, None, "audit")
+    shown = ProbeResult(
+        "P01", "twin", "fake", "lexical", "guarded", "fail", "leak", "critical", findings=(finding,)
+    )
+    passed = ProbeResult("P22", "nobody", "fake", "lexical", "guarded", "pass", "leak", "critical")
+    verdict = judge_audit(make_artifact(make_result(probes=(shown,))))
+    assert verdict.exit_code == 4
+    assert "no id of the index is in the corpus: check attach.id" in verdict.reasons[0]
+    verdict = judge_audit(make_artifact(make_result(probes=(shown, passed))))
+    assert "attach" not in verdict.reasons[0], "the index is read, and one row of it is unknown"

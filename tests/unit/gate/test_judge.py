@@ -215,6 +215,7 @@ def test_interrupted_run_never_passes_and_its_leaks_stay_leaks(ways: Ways) -> No
     assert ways.judge(complete=False).exit_code == 130
     verdict = ways.judge(4, complete=False)
     assert (verdict.exit_code, verdict.kinds) == (4, ("leak", "interrupted"))
+    assert not any("lets it pass" in reason for reason in ways.judge(5, complete=False).reasons)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,10 @@ def fault(
             f'{HEAD}[[targets]]\nadapter = "memory"\nlayout = "rls"\n',
             "/suite.toml:5: targets.0.layout: adapter 'memory' does not support 'rls'",
         ),
+        (
+            f'{HEAD}{MEMORY}secrets = {{ "tenant:birhc" = "TOKEN" }}\n',
+            "secrets.tenant:birhc: no tenant 'birhc' in the corpus; did you mean 'birch'?",
+        ),
         (f'{HEAD}metrics = ["nDGC@10"]\n{MEMORY}', "/suite.toml:3: metrics: metric: 'nDGC@10'"),
         (
             f'{HEAD}depth = 5\nmetrics = ["nDCG@10"]\n{MEMORY}',

@@ -151,6 +151,8 @@ def test_every_rule_of_the_suite_is_shown_and_implied_ones_only_when_they_fail(
     artifact = judged(make_artifact(make_result(broken=broken), must_pass=["c1"]), *own)
     shown = {cells[1]: cells[0] for cells in table(artifact, "Rules").rows}
     assert shown == {"mine": "pass", "all of them": "pass", "counter missing": "fail"}
+    bound = judged(make_artifact(make_result(), must_pass=["c1"]))
+    assert [cells[:2] for cells in table(bound, "Rules").rows] == [("pass", "must_pass")]
 
 
 def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any) -> None:

@@ -171,7 +171,8 @@ async def test_any_retriever_in_an_async_test(
     [
         ([{"id": "a", "text": "x"}], r"docs\[0\]: no 'tenant'"),
         ([{"id": "a", "tenant": "t", "text": ""}], r"docs\[0\]: no 'text'"),
-        ([{"id": 1, "tenant": "t", "text": "x"}], r"docs\[0\]: 'id' is int, not text"),
+        ([{"id": 1.5, "tenant": "t", "text": "x"}], r"docs\[0\]: 'id' is float, not text"),
+        ([], "docs: there is none"),
         (
             [{"id": "a", "tenant": t, "text": "x"} for t in ("birch", "cedar")],
             r"docs\[1\]: the id 'a' is a document of 'birch' and of 'cedar'",
@@ -181,6 +182,21 @@ async def test_any_retriever_in_an_async_test(
 def test_a_record_that_cannot_judge_is_refused(docs: list[dict[str, str]], fault: str) -> None:
     with pytest.raises(InputError, match=fault):
         assert_no_leaks(clean, TENANTS, docs)
+
+
+def test_whole_numbers_are_ids_by_their_decimal_text() -> None:
+    numbers = {doc["id"]: number for number, doc in enumerate(DOCS)}
+    docs = [{**doc, "id": numbers[doc["id"]]} for doc in DOCS]
+
+    def own(text: str, tenant: Any, k: int) -> list[int]:
+        return [numbers[id_] for id_, _score in clean(text, tenant, k)]
+
+    def others(text: str, tenant: Any, k: int) -> list[int]:
+        return [numbers[id_] for id_, _score in unfiltered(text, tenant, k)]
+
+    assert_no_leaks(own, TENANTS, docs)
+    with pytest.raises(Leaked, match="belongs to"):
+        assert_no_leaks(others, TENANTS, docs)
 
 
 @pytest.mark.parametrize(

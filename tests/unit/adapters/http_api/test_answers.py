@@ -41,9 +41,9 @@ def test_ids_without_scores_are_ranked_by_their_place() -> None:
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        ({}, "search.hits: 'hits' holds NoneType, not a list"),
+        ({"rows": []}, "'hits' is not in the answer; name in search.hits .* there are rows"),
         ({"hits": {}}, "holds dict"),
-        ({"hits": [{"score": 1}]}, "attach.id: 'doc.id' of hit 1 is NoneType"),
+        ({"hits": [{"score": 1}]}, "'doc.id' of hit 1 is not there; name in attach.id .* score"),
         ({"hits": [{"doc": {"id": True}, "score": 1}]}, "is bool, not an id"),
         ({"hits": [{"doc": {"id": "a"}}]}, 'write score = "" where hits have none'),
         ({"hits": [{"doc": {"id": "a"}, "score": "1"}]}, "of hit 1 is str"),

@@ -146,8 +146,10 @@ async def test_the_service_repeats_a_credential_and_no_text_does(
     """Asked with another tenant's token, this service says whose it was."""
     service.tokens = dict(zip(TOKENS, reversed(TOKENS.values()), strict=True))
     async with opened() as adapter:
-        with pytest.raises(Refused, match=r"403: .*whose token is \*\*\*"):
+        with pytest.raises(Refused, match=r"403: .*whose token is \*\*\*") as caught:
             await adapter.search(question())
+    assert "secret 'tenant:" in caught.value.remedy
+    assert str(caught.value).count("check ") == 1
 
 
 async def test_a_credential_may_stand_beside_another_name(opened: Open, service: Service) -> None:
