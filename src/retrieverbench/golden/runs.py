@@ -13,18 +13,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import gt
 from pathlib import Path
 
 from retrieverbench.golden.faults import Faults, plural, quote, settle
-from retrieverbench.golden.text import read_blocks, read_columns, read_rows, stretches
+from retrieverbench.golden.text import decode_words, read_blocks, read_columns, read_rows, stretches
 from retrieverbench.model import Listing
 
 _SHAPE = "a run has six columns: query Q0 document rank score tag"
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-_Columns = tuple[Sequence[str], Sequence[str], Sequence[float]]
+_Columns = tuple[Sequence[bytes], Sequence[str], Sequence[float]]
+"""Queries, many neighbours equal, so that few need to be decoded; documents; scores."""
 _Lists = defaultdict[str, tuple[list[str], "array[float]"]]
 
 
@@ -50,12 +50,12 @@ def read_run(path: Path) -> TrecRun:
     for first, block in read_blocks(path, faults):
         columns = _fast_columns(block)
         _append(lists, columns or _careful_columns(first, block, faults))
-    if any(len(set(ids)) < len(ids) for ids, _ in lists.values()):
+    ordered = {query: _best_first(*results) for query, results in lists.items()}
+    if any(listing.repeated for listing in ordered.values()):
         _note_repeated(path, faults)
     if not lists and not any(not fault.warning for fault in faults.found):
         faults.error("G06", f"no result found; {_SHAPE}")
-    notes = settle([faults])
-    return TrecRun({query: _best_first(*results) for query, results in lists.items()}, notes)
+    return TrecRun(ordered, settle([faults]))
 
 
 def _fast_columns(block: bytes) -> _Columns | None:
@@ -64,23 +64,23 @@ def _fast_columns(block: bytes) -> _Columns | None:
     if columns is None:
         return None
     queries, _, documents, ranks, written, _ = columns
-    if not "".join(ranks).isdigit() or "_" in "".join(written):
+    if not b"".join(ranks).isdigit() or b"_" in b"".join(written):
         return None
     try:
         scores = list(map(float, written))
     except ValueError:
         return None
-    return (queries, documents, scores) if math.isfinite(sum(scores)) else None
+    return (queries, decode_words(documents), scores) if math.isfinite(sum(scores)) else None
 
 
 def _careful_columns(first: int, block: bytes, faults: Faults) -> _Columns:
     """The same of any block, with the faults of each line noted."""
-    queries: list[str] = []
+    queries: list[bytes] = []
     documents: list[str] = []
     scores: list[float] = []
     for number, words in read_rows(first, block, faults):
         if _is_sound(words, number, faults):
-            queries.append(words[0])
+            queries.append(words[0].encode())
             documents.append(words[2])
             scores.append(float(words[4]))
     return queries, documents, scores
@@ -111,19 +111,17 @@ def _append(lists: _Lists, columns: _Columns) -> None:
     """Add results to the lists of their queries; neighbours of one query are moved at once."""
     queries, documents, scores = columns
     for start, end in stretches(queries):
-        ids, numbers = lists[queries[start]]
+        ids, numbers = lists[queries[start].decode()]
         ids += documents[start:end]
         numbers.extend(scores[start:end])
 
 
 def _best_first(ids: list[str], numbers: array[float]) -> Listing:
-    scores = numbers.tolist()
-    if sorted(scores, reverse=True) != scores:
-        order = sorted(range(len(ids)), key=scores.__getitem__, reverse=True)
-        ids = [ids[place] for place in order]
-        scores = [scores[place] for place in order]
-        numbers = array("d", scores)
-    return Listing(ids, numbers, tied=not all(map(gt, scores, scores[1:])))
+    listing = Listing(ids, numbers)
+    if listing.ordered:
+        return listing
+    order = sorted(range(len(ids)), key=numbers.__getitem__, reverse=True)
+    return Listing([ids[place] for place in order], array("d", [numbers[p] for p in order]))
 
 
 def _note_repeated(path: Path, faults: Faults) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from retrieverbench.golden.faults import Faults, plural, quote, settle
-from retrieverbench.golden.text import read_blocks, read_columns, read_rows, stretches
+from retrieverbench.golden.text import decode_words, read_blocks, read_columns, read_rows, stretches
 
 Negative = Literal["refuse", "unjudged", "zero", "keep"]
 
@@ -74,12 +74,12 @@ def _plain_grades(path: Path) -> dict[str, dict[str, int]] | None:
         columns = read_columns(block, 4)
         if columns is None or noted.found:
             return None
-        queries, _, documents, written = columns
-        if not "".join(written).isdigit() or max(map(len, written)) >= len(str(HIGHEST_GRADE)):
+        queries, _, judged, written = columns
+        if not b"".join(written).isdigit() or max(map(len, written)) >= len(str(HIGHEST_GRADE)):
             return None
-        numbers = list(map(int, written))
+        documents, numbers = decode_words(judged), list(map(int, written))
         for start, end in stretches(queries):
-            of_query = grades.setdefault(queries[start], {})
+            of_query = grades.setdefault(queries[start].decode(), {})
             of_query.update(zip(documents[start:end], numbers[start:end], strict=True))
         total += len(queries)
     repeated = sum(map(len, grades.values())) < total

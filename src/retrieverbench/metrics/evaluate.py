@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Convention, Rules
 from retrieverbench.metrics.declarations import Metric
 from retrieverbench.metrics.lists import arrange
-from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, Function, see
+from retrieverbench.metrics.percase import ANY_GAIN, FUNCTIONS, UNCUT, Function, see
 from retrieverbench.model import Listing
 
 FAILED = ("missing", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is judged of one question and what came back for it.
 
     `grades` is the graded view; `listed`, a part of it, the explicit list of relevant ids,
@@ -52,7 +52,7 @@ class _Group:
     """The metrics that read lists and judgements in one way."""
 
     rules: Rules
-    level: int
+    level: float
     by_level: bool
     values: list[Values] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -82,7 +82,10 @@ def evaluate(
         rules = convention.rules_for(metric)
         key = rules, metric.level
         if key not in groups:
-            groups[key] = _Group(rules, metric.level or level, metric.level is not None)
+            least = {"level": metric.level or level, "one": 1, "positive": ANY_GAIN}[
+                rules.relevance
+            ]
+            groups[key] = _Group(rules, least, metric.level is not None)
         groups[key].add(metric)
     try:
         for question in questions:
@@ -97,11 +100,9 @@ def evaluate(
 def _evaluate(question: Question, group: _Group) -> None:
     rules = group.rules
     grades = _readable_grades(question, rules)
-    if question.listed is not None and not group.by_level:
-        relevant = question.listed
-    else:
-        relevant = _at_level(grades, group.level, rules)
-    reason = _without_value(question, relevant, rules)
+    listed = None if group.by_level else question.listed
+    relevant = max(grades.values(), default=0) >= group.level if listed is None else bool(listed)
+    reason = _without_value(question, rules, relevant=relevant)
     if reason == "zero":
         for numbers, _, _ in group.functions:
             numbers[question.id] = 0.0
@@ -110,16 +111,20 @@ def _evaluate(question: Question, group: _Group) -> None:
         group.reasons[question.id] = reason or "missing"
         return
     if not rules.grades_below_level:
-        grades = {chunk: grades[chunk] for chunk in relevant}
-    answer = arrange(question.answer, rules)
-    case = see(answer.ids, grades, relevant, repeats=rules.repeats == "counted")
+        kept = [c for c in grades if grades[c] >= group.level] if listed is None else listed
+        grades = {chunk: grades[chunk] for chunk in kept}
+    ids = arrange(question.answer, rules)
+    case = see(ids, grades, listed, level=group.level, repeats=rules.repeats == "counted")
     for numbers, function, k in group.functions:
         value = function(case, k, rules)
         numbers[question.id] = value if rules.digits is None else _rounded(value, rules.digits)
 
 
-def _without_value(question: Question, relevant: Collection[str], rules: Rules) -> str | None:
-    """Why a question is not computed: a reason, `zero`, or None when it is."""
+def _without_value(question: Question, rules: Rules, *, relevant: bool) -> str | None:
+    """Why a question is not computed: a reason, `zero`, or None when it is.
+
+    `relevant` says whether it has a relevant chunk.
+    """
     if question.reason == "unanswerable":
         return question.reason
     rule: str | None = None
@@ -169,14 +174,6 @@ def _readable_grades(question: Question, rules: Rules) -> Mapping[str, float]:
             "nDCG_lin, which is what ir_measures calls nDCG, takes any"
         )
     return read
-
-
-def _at_level(grades: Mapping[str, float], level: int, rules: Rules) -> Collection[str]:
-    if rules.relevance == "positive":
-        return {chunk for chunk, grade in grades.items() if grade > 0}
-    if rules.relevance == "one":
-        level = 1
-    return {chunk for chunk, grade in grades.items() if grade >= level}
 
 
 def _rounded(value: float, digits: int) -> float:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from array import array
 from collections.abc import Sequence
-from operator import eq, ge, gt
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Order, Rules
@@ -19,29 +17,18 @@ Hits = Sequence[tuple[str, float]]
 
 
 def read_list(hits: Hits | Listing) -> Listing:
-    """Look at a list without changing it; one that was looked at already is given back.
+    """A list of pairs as two columns, in its order.
 
-    >>> listing = read_list([("a", 2.0), ("b", 1.0), ("a", 1.0)])
-    >>> listing.ordered, listing.repeated, listing.tied
-    (True, 1, True)
+    >>> read_list([("a", 2.0), ("b", 1.0)]).ids
+    ('a', 'b')
     """
     if isinstance(hits, Listing):
         return hits
-    if not hits:
-        return Listing()
-    ids, scores = zip(*hits, strict=True)
-    listing = Listing(ids, scores, repeated=len(ids) - len(set(ids)))
-    falling = all(map(gt, scores, scores[1:]))  # strictly: no NaN inside, infinite at the ends
-    if falling and math.isfinite(scores[0]) and math.isfinite(scores[-1]):
-        return listing
-    listing.finite = all(map(math.isfinite, scores))
-    listing.ordered = all(map(ge, scores, scores[1:]))
-    listing.tied = any(map(eq, scores, scores[1:]))
-    return listing
+    return Listing(*zip(*hits, strict=True))
 
 
-def arrange(listing: Listing, rules: Rules) -> Listing:
-    """The list as a convention reads it.
+def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
+    """The ids in the order in which a convention reads them.
 
     Raises InputError where the convention's system stops: at a repeated id, at a score
     that is no finite number, at white space in an id.
@@ -55,10 +42,10 @@ def arrange(listing: Listing, rules: Rules) -> Listing:
     if rules.blanks_in_ids_stop and not (all(ids) and _BLANK.search("".join(ids)) is None):
         raise InputError("run: an id holds white space, where its system stops")
     if rules.order == "list":
-        return listing
+        return ids
     if not listing.finite:
         raise InputError("run: a score is NaN or infinite and cannot be sorted")
-    return Listing(_sorted(ids, scores, rules.order))
+    return _sorted(ids, scores, rules.order)
 
 
 def _sorted(ids: Sequence[str], scores: Sequence[float], order: Order) -> list[str]:

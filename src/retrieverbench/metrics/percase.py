@@ -11,13 +11,16 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import truediv
+from itertools import compress, count
+from operator import neg, truediv
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
 
 UNCUT = sys.maxsize
-_LOG2 = (math.nan, *(math.log2(position + 1) for position in range(1, 1001)))
+ANY_GAIN = math.ulp(0.0)
+"""The level at which every grade above 0 is relevant."""
+_LOG2 = tuple(math.log2(position + 1) for position in range(1, 1001))
 _HOUSE = Rules()
 
 
@@ -41,33 +44,34 @@ class Ranking:
 def see(
     ids: Sequence[str],
     grades: Mapping[str, float],
-    relevant: Collection[str] | None = None,
+    listed: Collection[str] | None = None,
     *,
+    level: float = ANY_GAIN,
     repeats: bool = False,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
-    `relevant`, the binary view, is a part of the graded ones; None means every grade > 0.
+    Relevant are the `listed` chunks, a part of the graded ones; without a list, those with a
+    grade of `level` or more.
 
     >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
     Ranking(returned=4, relevant=[3], total=1, judged=[2, 3], grades=[1, 3], ideal=[3, 1])
     """
-    if relevant is None:
-        relevant = {chunk for chunk, grade in grades.items() if grade > 0}
-    judged = [place for place, chunk in enumerate(ids, 1) if chunk in grades]
+    judged = list(compress(count(1), map(grades.__contains__, ids)))
     found = [ids[place - 1] for place in judged]
     if not repeats and len(set(found)) < len(found):
         first = dict(zip(reversed(found), reversed(judged), strict=True))
         judged = sorted(first.values())
         found = [ids[place - 1] for place in judged]
-    return Ranking(
-        len(ids),
-        [place for place, chunk in zip(judged, found, strict=True) if chunk in relevant],
-        len(relevant),
-        judged,
-        [grades[chunk] for chunk in found],
-        sorted(grades.values(), reverse=True),
-    )
+    earned = [grades[chunk] for chunk in found]
+    ideal = sorted(grades.values(), reverse=True)
+    if listed is None:
+        is_relevant = [grade >= level for grade in earned]
+        total = bisect_right(ideal, -level, key=neg)
+    else:
+        is_relevant = [chunk in listed for chunk in found]
+        total = len(listed)
+    return Ranking(len(ids), list(compress(judged, is_relevant)), total, judged, earned, ideal)
 
 
 def precision(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
@@ -170,9 +174,7 @@ def dcg(positions: Sequence[int], gains: Iterable[float]) -> float:
     >>> dcg([1, 3], [7.0, 1.0])
     7.5
     """
-    if positions and positions[-1] >= len(_LOG2):
-        return math.fsum(g / math.log2(p + 1) for p, g in zip(positions, gains, strict=True))
-    return math.fsum(map(truediv, gains, map(_LOG2.__getitem__, positions)))
+    return math.fsum([g / math.log2(p + 1) for p, g in zip(positions, gains, strict=True)])
 
 
 def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> float:
@@ -188,7 +190,8 @@ def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> fl
     if exponential:
         grades = [math.pow(2.0, grade) - 1.0 for grade in grades]
         ideal = [math.pow(2.0, grade) - 1.0 for grade in ideal]
-    best = dcg(range(1, len(ideal) + 1), ideal)
+    discounts = _LOG2 if len(ideal) <= len(_LOG2) else map(math.log2, count(2))
+    best = math.fsum(map(truediv, ideal, discounts))
     return dcg(positions, grades) / best if best else 0.0
 
 

@@ -49,7 +49,7 @@ def _reordered(question: Question, metric: Metric, level: int, *, best: bool) ->
     ids: list[str] = []
     for _, group in groupby(hits, key=lambda hit: hit[1]):
         ids += sorted((chunk for chunk, _ in group), key=gain, reverse=best)
-    return replace(question, answer=replace(question.answer, ids=ids))
+    return question._replace(answer=replace(question.answer, ids=ids))
 
 
 def _gain(question: Question, metric: Metric, level: int) -> Callable[[str], float]:

@@ -40,7 +40,7 @@ def test_columns_of_anything_unusual_are_not_read(block: bytes) -> None:
 
 
 def test_columns() -> None:
-    assert read_columns(b"a  b\n\tc d \n", 2) == [["a", "c"], ["b", "d"]]
+    assert read_columns(b"a  b\n\tc d \n", 2) == [[b"a", b"c"], [b"b", b"d"]]
 
 
 def test_rows_are_split_at_blanks_and_tabs_only() -> None:
@@ -61,8 +61,8 @@ def test_every_line_of_a_file_is_in_one_block(tmp_path: Path) -> None:
 
 
 def test_stretches() -> None:
-    assert list(stretches("aabbba")) == [(0, 2), (2, 5), (5, 6)]
-    assert list(stretches("")) == []
+    assert list(stretches(b"a a b b b a".split())) == [(0, 2), (2, 5), (5, 6)]
+    assert list(stretches([])) == []
 
 
 def test_control_characters_are_named() -> None:

@@ -10,9 +10,10 @@ import pytest
 from retrieverbench.metrics import aggregate, declarations, lists, percase, trec
 from retrieverbench.metrics.conventions import Rules
 from retrieverbench.metrics.percase import FUNCTIONS, UNCUT, Ranking, judged_share, see
+from retrieverbench.model import listing
 
 
-@pytest.mark.parametrize("module", [aggregate, declarations, lists, percase, trec])
+@pytest.mark.parametrize("module", [aggregate, declarations, listing, lists, percase, trec])
 def test_the_examples_in_the_docstrings(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.failed == 0
