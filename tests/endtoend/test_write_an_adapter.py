@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from bench_support import COMMAND, Bench
+from bench_support import COMMAND, Bench, write_example
 from retrieverbench.adapter import CAPABILITIES
+from retrieverbench.job import prepare
+from retrieverbench.run import LoadedAdapter, load_suite
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "write-an-adapter.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
 ADAPTER, CONTRACT = (body for word, body in BLOCKS if word == "python")
+TOML = [body for word, body in BLOCKS if word == "toml"]
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +96,19 @@ def test_every_capability_is_named() -> None:
 
 
 def test_the_plugin_is_declared_as_the_example_of_this_project_is() -> None:
-    (block,) = (body for word, body in BLOCKS if word == "toml")
+    _, block = TOML
     example = ROOT / "tests" / "plugins" / "retrieverbench-echo" / "pyproject.toml"
     own = tomllib.loads(example.read_text(encoding="utf-8"))
     assert tomllib.loads(block).keys() == own.keys()
+
+
+def test_the_target_of_the_page_is_one_of_a_suite(folder: Path) -> None:
+    suites = write_example(folder / "suites")
+    text = f'golden = "golden.v1.jsonl"\ncorpus = "corpus.jsonl"\n{TOML[0]}'
+    (suites / "suite.toml").write_text(text, encoding="utf-8")
+    (loaded,) = prepare(load_suite(suites / "suite.toml")).adapters
+    assert isinstance(loaded, LoadedAdapter)
+    assert loaded.cls.__name__ == "Mine"
 
 
 def test_the_readme_leads_to_it() -> None:

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from retrieverbench.engines import engine_names, load_engine
 from retrieverbench.model import MODES
 from retrieverbench.run import LAYOUTS, adapter_names
 
 TOLD = "told"
+LEGEND = (
+    "not claimed: the adapter does not promise it (retrieverbench adapters), and no test ran",
+    "-: the contract has no test of that kind; skipped: cannot run here, with the reason above",
+)
 OUTCOMES = ("passed", "failed", "error", "skipped")
 
 
@@ -62,14 +67,23 @@ def write_matrix(terminal: Any) -> None:
             row.setdefault(mode, Counter())[told] += 1
     if not cells:
         return
-    terminal.section("contract: adapter, layout, mode")
-    table = [("adapter", "layout", *MODES, "any mode")]
+    terminal.section("contract: adapter, engine, layout, mode")
+    table = [("adapter", "engine", "layout", *MODES, "no mode")]
     for (name, layout), row in sorted(cells.items()):
-        table.append((name, layout, *(_cell(row.get(mode)) for mode in (*MODES, "any"))))
+        results = (_cell(row.get(mode)) for mode in (*MODES, "any"))
+        shown = "no layout" if layout == "any" else layout
+        table.append((name, _engine(name), shown, *results))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         text = "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True))
         terminal.write_line(text.rstrip())
+    for told in LEGEND:
+        terminal.write_line(told)
+
+
+def _engine(name: str) -> str:
+    """How faithful the engine is that is started here; none where a fixture or nothing answers."""
+    return load_engine(name).FIDELITY if name in engine_names() else "none"
 
 
 def _cell(counts: Counter[str] | None) -> str:

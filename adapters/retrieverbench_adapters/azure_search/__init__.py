@@ -26,6 +26,8 @@ Differences from the other backends:
 - attached: the user's own index, by field mapping, with a query key or a reader's token as
   well; what such a credential may not read is listed as not checked. `where` needs the fields
   mapped by `attach.metadata`.
+- no plan: the service tells none for a query, so `explain` is not claimed and the Validity table
+  says "not told".
 - by id: reads, deletes and moves find the document by a search under the tenant's condition;
   the service's own look-up by key takes no filter.
 """

@@ -17,12 +17,20 @@ from retrieverbench.errors import InputError
 from retrieverbench.leaks import CATALOG
 from retrieverbench.run import adapter_names, load_adapter
 
+VERSION = "7.0.0.dev20261130+of.a.branch"
 ADAPTER = "retrieverbench_adapters.elasticsearch"
 BODIES = {
     "absent": "import nothing_at_all",
     "wrong": "raise RuntimeError('on\\npurpose')",
     "exits": "raise SystemExit(0)",
     "protocol": "class Mine: pass",
+    "fine": (
+        "class Mine:\n"
+        "    capabilities = frozenset({'lexical', 'filter'})\n"
+        "    async def open(cls): pass\n"
+        "    search = describe = close = open\n"
+        "    open = classmethod(open)"
+    ),
     "meta": (
         "class Meta(type):\n"
         "    def __getattr__(cls, name): raise ZeroDivisionError(name)\n"
@@ -39,7 +47,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "listed_plugin-7.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: listed-plugin\nVersion: 7\n"
+        f"Metadata-Version: 2.1\nName: listed-plugin\nVersion: {VERSION}\n"
         "Requires-Dist: client-of-absent; extra == 'absent'\n",
         encoding="utf-8",
     )
@@ -69,7 +77,8 @@ def test_the_plain_list_says_the_same_a_line_each(site: None) -> None:
     done = CliRunner().invoke(adapters, catch_exceptions=False)
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert lines.keys() >= BODIES.keys() | {"memory"}
-    for name in BODIES:
+    assert f"  listed-plugin {VERSION}  filter lexical" in lines["fine"]
+    for name in BODIES.keys() - {"fine"}:
         assert "not usable" in lines[name]
     assert "needs client-of-absent" in lines["absent"]
     assert "RuntimeError: on purpose" in lines["wrong"]
