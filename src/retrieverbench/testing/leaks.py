@@ -27,9 +27,9 @@ Retriever = Callable[[str, Any, int], Any]
 Documents = Iterable[Mapping[str, Any]]
 OTHERS, SPELLED = 5, 5
 """The least number of others who ask for a document; owners whose names are respelt."""
+LONG, DEEP = 100, 100
+"""Times that a long question repeats a text; hits asked for, more than a page of most."""
 MISSING: Sequence[object] = ("", " ", None, [], 0)
-_NOTHING = object()
-"""Stands for the answer of a question that raised."""
 
 
 class Leaked(AssertionError):
@@ -81,7 +81,8 @@ def assert_no_leaks(
     the documents of each owner whose texts are asked, spread evenly; None is all. `questions`
     are asked by all `tenants`, and each asks once for more than there is. With `hostile`, names
     that nobody bears ask too (other spellings, beginnings, wildcards, syntax, no name at all), in
-    the words of the first document of the first 5 owners; of those an exception is a refusal.
+    the words of the first document of the first 5 owners, and all `tenants` ask nothing, at length,
+    in capitals, for one hit and for 100; of those an exception is a refusal.
     `unfiltered` takes the same arguments and applies no tenant: it must show each tenant
     something foreign. An id that is a whole number counts as its decimal text, in `docs` and in
     answers alike.
@@ -97,10 +98,8 @@ def assert_no_leaks(
     audit = _Audit.of(docs, tenants, questions, k, most)
     with closing(asyncio.Runner()) as runner:  # which makes its loop when it is first used
         for step in audit.steps(retriever, unfiltered, hostile=hostile):
-            answer: object = _NOTHING
-            with audit.caught(step):
-                answer = _finished(step.ask(), runner)
-            audit.judge(step, answer)
+            with audit.asked(step) as answered:
+                answered.append(_finished(step.ask(), runner))
     audit.conclude()
 
 
@@ -119,11 +118,9 @@ async def assert_no_leaks_async(
     __tracebackhide__ = True
     audit = _Audit.of(docs, tenants, questions, k, most)
     for step in audit.steps(retriever, unfiltered, hostile=hostile):
-        answer: object = _NOTHING
-        with audit.caught(step):
-            asked = step.ask()
-            answer = await asked if inspect.isawaitable(asked) else asked
-        audit.judge(step, answer)
+        with audit.asked(step) as answered:
+            answer = step.ask()
+            answered.append(await answer if inspect.isawaitable(answer) else answer)
     audit.conclude()
 
 
@@ -245,9 +242,23 @@ class _Audit:
                 yield _Step(retriever, asker, text, self.k, f"questions[{number}]")
             first = next((own[0][1] for name, own in self.texts.items() if name != asker), "")
             yield _Step(retriever, asker, first, len(self.owners) + 1, "for more than there is")
+            if hostile:
+                yield from self._unusual(retriever, asker, first)
             if unfiltered is not None:
                 self.stolen[asker] = 0
                 yield _Step(unfiltered, asker, first, self.k, "in others' words", control=True)
+
+    def _unusual(self, retriever: Retriever, asker: str, text: str) -> Iterator[_Step]:
+        """What few tests ask, in others' words; an exception is a refusal."""
+        for asked, words, k in (
+            ("nothing", "", self.k),
+            ("a blank", " ", self.k),
+            ("in capitals of others' words", text.upper(), self.k),
+            ("at length in others' words", " ".join([text] * LONG), self.k),
+            ("for one hit in others' words", text, 1),
+            (f"for {DEEP} hits in others' words", text, DEEP),
+        ):
+            yield _Step(retriever, asker, words, k, asked, hostile=True)
 
     def _hostile(self, retriever: Retriever, owner: str) -> Iterator[_Step]:
         id_, text = self.texts[owner][0]
@@ -259,20 +270,26 @@ class _Audit:
             yield _Step(retriever, name, text, self.k, asked, hostile=True)
 
     @contextmanager
-    def caught(self, step: _Step) -> Iterator[None]:
-        """Whatever a team's own code raises: a refusal of a hostile name, else a failure."""
+    def asked(self, step: _Step) -> Iterator[list[object]]:
+        """Judges the answer that is put into the list.
+
+        Whatever a team's own code raises is a refusal of a hostile question, else a failure.
+        """
+        answered: list[object] = []
         try:
-            yield
+            yield answered
         except _WrongLoop:
             raise
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
             if not step.hostile:
                 text = f"raised {type(error).__name__}: {error!s:.200}"
                 self.failures.append(f"{step.who} {text}")
+        for answer in answered:
+            self.judge(step, answer)
 
     def judge(self, step: _Step, answer: object) -> None:
         """Every id of an answer by the record of owners; what is no answer is a failure."""
-        if answer is _NOTHING or (answer is None and step.hostile):
+        if answer is None and step.hostile:
             return
         if isinstance(answer, str | bytes) or not isinstance(answer, Sequence):
             kind = type(answer).__name__

@@ -254,3 +254,33 @@ def test_most_bounds_the_documents_of_an_owner_that_are_asked_for() -> None:
 def test_a_foreign_id_behind_what_is_no_id_is_a_leak() -> None:
     with pytest.raises(Leaked, match="was shown 'cedar-0' at rank 2"):
         assert_no_leaks(lambda *_: [{"id": "x"}, "cedar-0"], TENANTS, DOCS, hostile=False)
+
+
+@pytest.mark.parametrize(
+    ("is_open", "asked"),
+    [
+        (lambda text, _k: not text, "asking nothing"),
+        (lambda text, _k: text.isupper(), "asking in capitals"),
+        (lambda text, _k: len(text) > 1_000, "asking at length"),
+        (lambda _text, k: k == 1, "asking for one hit"),
+        (lambda _text, k: k > 50, "asking for 100 hits"),
+    ],
+)
+def test_unusual_questions_are_asked(is_open: Callable[[str, int], bool], asked: str) -> None:
+    def search(text: str, tenant: Any, k: int) -> list[tuple[str, float]]:
+        if tenant in TENANTS and is_open(text, k):
+            return ranked(text.lower(), lambda owner: owner != tenant, k)
+        return clean(text, tenant, k)
+
+    with pytest.raises(Leaked, match=asked):
+        assert_no_leaks(search, TENANTS, DOCS)
+    assert_no_leaks(clean, TENANTS, DOCS)
+
+
+def test_who_turns_unusual_questions_away_passes() -> None:
+    def search(text: str, tenant: Any, k: int) -> list[tuple[str, float]]:
+        if not text.strip() or k > 50 or len(text) > 1_000:
+            raise ValueError("no such question")
+        return clean(text, tenant, k)
+
+    assert_no_leaks(search, TENANTS, DOCS)
