@@ -46,11 +46,11 @@ def adapters(*, name: str | None, as_json: bool) -> None:
         return
     cells = [(str(row["adapter"]), str(row.get("distribution", "not usable"))) for row in rows]
     first, second = (max(map(len, column)) + 2 for column in zip(*cells, strict=True))
-    for row, (name, distribution) in zip(rows, cells, strict=True):
+    for row, (listed, distribution) in zip(rows, cells, strict=True):
         capabilities = row.get("capabilities")
         why = row.get("missing") or row.get("broken")
         words = " ".join(capabilities) if isinstance(capabilities, list) else why
-        click.echo(f"{name:<{first}}{distribution:<{second}}{words}")
+        click.echo(f"{listed:<{first}}{distribution:<{second}}{words}")
 
 
 def _tell_options(name: str) -> None:
