@@ -169,7 +169,9 @@ class Description:
     promises, one line each with a remedy: a role that row security does not bind, a tenant
     field that is not matched exactly, a condition applied after the approximate search. An
     adapter that does not look for any leaves it out. `unbound` lists those of them by which the
-    server's own rule (layout `rls`) does not bind the role that searches.
+    server's own rule (layout `rls`) does not bind the role that searches. `slow` lists what costs
+    time and weakens nothing (an index that is not there), with a remedy, under each mode that it
+    concerns.
     """
 
     server: str
@@ -183,6 +185,7 @@ class Description:
     unchecked: tuple[str, ...] = ()
     weaknesses: tuple[str, ...] = (NOT_TOLD,)
     unbound: tuple[str, ...] = ()
+    slow: Mapping[Mode, tuple[str, ...]] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import psycopg
 from retrieverbench.adapter import Description, Settings
 from retrieverbench_adapters.pgvector.catalog import Catalog, Index
 from retrieverbench_adapters.pgvector.options import Metric, Options, Quantization, Search
-from retrieverbench_adapters.pgvector.weaknesses import Usable, unbound, weaknesses
+from retrieverbench_adapters.pgvector.weaknesses import Usable, slowness, unbound, weaknesses
 
 IN_STATEMENT = (
     "exact", "oversampling", "ranking", "normalization", "rrf_k", "dense_weight",
@@ -90,6 +90,7 @@ def describe(
             *weaknesses(found, settings.layout, tenant, options, usable),
             *((_POOLED,) if pooled else ()),
         ),
+        slow=slowness(found, settings.layout, tenant, options, usable),
         unbound=(
             tuple(unbound(found, usable, options.search.tenant_setting))
             if settings.layout == "rls"

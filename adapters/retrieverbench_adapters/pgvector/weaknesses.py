@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from retrieverbench.model import Layout
+from retrieverbench.model import Layout, Mode
 from retrieverbench_adapters.pgvector.catalog import Catalog
 from retrieverbench_adapters.pgvector.options import Options
 
@@ -41,11 +41,34 @@ def weaknesses(
         )
     if layout == "rls":
         yield from unbound(found, usable, options.search.tenant_setting)
+    yield from _of_scans(found, layout, options)
+
+
+def slowness(
+    found: Catalog, layout: Layout, tenant: str, options: Options, usable: Usable
+) -> dict[Mode, tuple[str, ...]]:
+    """What costs the questions of each mode time, one line each, with a remedy."""
+    by_tenant = list(_without_tenants(found, tenant, usable))
+    by_words = list(_without_words(found, layout, options, usable))
+    by_vector = list(_without_vectors(options, usable))
+    return {
+        "dense": (*by_tenant, *by_vector),
+        "lexical": (*by_tenant, *by_words),
+        "hybrid": (*by_tenant, *by_words, *by_vector),
+    }
+
+
+def _without_tenants(found: Catalog, tenant: str, usable: Usable) -> Iterator[str]:
     if usable.tenant == "" and tenant not in (found.partition_key or ""):
         yield (
             f"no index answers a condition on {tenant!r}: each question reads the whole table or "
             f"walks the whole graph; CREATE INDEX ON {found.name} ({tenant})"
         )
+
+
+def _without_words(
+    found: Catalog, layout: Layout, options: Options, usable: Usable
+) -> Iterator[str]:
     if usable.words == "":
         remedy = (
             "@@ is not leakproof, so under a policy no index may; use layout filter or partition"
@@ -57,12 +80,14 @@ def weaknesses(
             f"{options.place.text_search_config!r}: each question reads every row of its tenant; "
             f"{remedy}"
         )
+
+
+def _without_vectors(options: Options, usable: Usable) -> Iterator[str]:
     if usable.vector == "" and not options.search.exact:
         yield (
             f"no approximate index answers {options.place.metric!r}: dense search is exact and "
             "reads every row of its tenant; create an HNSW index, or state search.exact = true"
         )
-    yield from _of_scans(found, layout, options)
 
 
 def unbound(found: Catalog, usable: Usable, setting: str) -> Iterator[str]:

@@ -197,6 +197,7 @@ class Qdrant:
             fidelity="engine" if (self._version.commit or "").startswith("qdrant-edge") else None,
             unchecked=(*not_readable(self._version.version), *found.unchecked),
             weaknesses=(*general, *found.weaknesses),
+            slow=dict.fromkeys(self._settings.modes, found.slow) if found.slow else {},
         )
 
     async def close(self) -> None:

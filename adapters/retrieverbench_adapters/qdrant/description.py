@@ -13,7 +13,7 @@ from retrieverbench.errors import AdapterError
 from retrieverbench_adapters.qdrant.attached import COUNTED_BY_READING, count_by_reading
 from retrieverbench_adapters.qdrant.client import Server
 from retrieverbench_adapters.qdrant.fields import OWN, Fields
-from retrieverbench_adapters.qdrant.mapping import counts_by_index, weaknesses
+from retrieverbench_adapters.qdrant.mapping import counts_by_index, slowness
 
 MOST_TENANTS = 1_000_000
 """As many values as are asked of a facet; the server makes room for all of them."""
@@ -26,6 +26,7 @@ class Found:
     chunks: dict[str, int]
     weaknesses: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
 
 
 async def count_own(server: Server, collections: Sequence[str]) -> Found:
@@ -47,7 +48,8 @@ async def count_attached(
     server: Server, name: str, information: models.CollectionInfo, fields: Fields
 ) -> Found:
     """By facet, or point by point where no index counts; what is wrong is a weakness."""
-    weak = weaknesses(information, fields)
+    weak: list[str] = []
+    slow = tuple(slowness(information, fields))
     total = (await server.call(server.client.count(name, exact=True))).count
     if counts_by_index(information, fields):
         chunks: dict[str, int] | None = await _facet(server, name, fields, total)
@@ -58,7 +60,7 @@ async def count_attached(
             f"chunks per tenant: more than {MOST_TENANTS} tenants, or no keyword index and more "
             f"than {COUNTED_BY_READING} points to be read one by one"
         )
-        return Found({}, tuple(weak), (reason,))
+        return Found({}, (), (reason,), slow)
     owned = sum(chunks.values())
     if owned < total:
         weak.append(
@@ -71,7 +73,7 @@ async def count_attached(
             f"tenant field {fields.tenant!r} holds several owners in some of {total} points: each "
             "of them finds these; store a point per owner"
         )
-    return Found(chunks, tuple(weak))
+    return Found(chunks, tuple(weak), slow=slow)
 
 
 def general_weaknesses(

@@ -22,8 +22,8 @@ from retrieverbench_adapters.qdrant.options import Search
 _KEYWORD = models.PayloadSchemaType.KEYWORD
 
 
-def weaknesses(information: models.CollectionInfo, fields: Fields) -> list[str]:
-    """What makes the isolation or the figures worth less, one line each with a remedy."""
+def slowness(information: models.CollectionInfo, fields: Fields) -> list[str]:
+    """What costs every question time, one line each with a remedy."""
     indexes = information.payload_schema
     found = []
     tenant = indexes.get(fields.tenant)

@@ -99,7 +99,7 @@ def bare_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetResu
         required=state.entry.name in prepared.required,
         depth=prepared.suite.depth,
         line=state.line,
-        backend=_backend_record(place, state.after) if place else None,
+        backend=_backend_record(place, mode, state.after) if place else None,
     )
     failure = state.failure or state.unmeasured.get(mode)
     return empty if failure is None else replace(_failed(empty, failure), backend=None)
@@ -261,7 +261,7 @@ def _timed_findings(
     ]
 
 
-def _backend_record(place: Place, after: Description | None) -> BackendRecord:
+def _backend_record(place: Place, mode: Mode, after: Description | None) -> BackendRecord:
     before = place.description
     return BackendRecord(
         distribution=place.loaded.distribution,
@@ -278,6 +278,7 @@ def _backend_record(place: Place, after: Description | None) -> BackendRecord:
         weaknesses=before.weaknesses,
         chunks=before.chunks,
         differs=place.differs,
+        slow=before.slow.get(mode, ()),
     )
 
 

@@ -27,6 +27,7 @@ class BackendRecord:
     run; anything in it voids the run's timings. It is None where the second description
     could not be had. `weaknesses` are what makes isolation or figures worth less than the
     layout promises. `differs` says how what is only read differs from the corpus, "" if not.
+    `slow` are what costs this target's questions time and weakens nothing.
     """
 
     distribution: str
@@ -43,6 +44,7 @@ class BackendRecord:
     weaknesses: tuple[str, ...] = ()
     chunks: Mapping[str, int] = field(default_factory=dict)
     differs: str = ""
+    slow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

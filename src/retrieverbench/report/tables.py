@@ -29,7 +29,7 @@ from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
 from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
 from retrieverbench.report.times import service_times
-from retrieverbench.report.validity import validity
+from retrieverbench.report.validity import slowness, validity
 
 LONGEST = 600
 """Characters of a reason, and of a remedy, in a cell; the artifact holds more."""
@@ -41,6 +41,7 @@ def report_tables(artifact: Artifact) -> list[Table]:
         validity(artifact),
         _quality(artifact),
         service_times(artifact),
+        slowness(artifact),
         _leaks(artifact),
         *probe_tables(artifact),
         Table("Leaks found", COLUMNS, tuple(finding_rows(artifact)), first_findings(artifact)),

@@ -54,6 +54,16 @@ def validity(artifact: Artifact) -> Table:
     return Table("Validity", columns, rows, notes, appendix=tuple(_settings(artifact)))
 
 
+def slowness(artifact: Artifact) -> Table:
+    """What a target could do without; nothing of it weakens the isolation. None in an audit."""
+    rows = tuple(
+        (result.target.label, "; ".join(backend.slow))
+        for result in artifact.targets
+        if (backend := result.backend) is not None and backend.slow and artifact.kind == "run"
+    )
+    return Table("What makes questions slow", ("target", "what, and what to do"), rows)
+
+
 def stored(chunks: Mapping[str, int]) -> str:
     """Rows per tenant by the backend's own count, as a range."""
     counts = [count for tenant, count in chunks.items() if count and tenant != NOBODY]

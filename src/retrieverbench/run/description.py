@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import AdapterError
-from retrieverbench.model import Fidelity, FilterTime, Plan
+from retrieverbench.model import MODES, Fidelity, FilterTime, Plan
 from retrieverbench.options import nearest
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.text import one_line, text_of
@@ -42,6 +42,7 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         "unchecked": reader.lines,
         "weaknesses": reader.lines,
         "unbound": reader.lines,
+        "slow": reader.lines_of_modes,
     }
     return Description(**_read(found, read, f"adapter {adapter!r}: describe", hidden))
 
@@ -119,6 +120,14 @@ class _Reader:
         if word not in known:
             raise ValueError(f"{word!r:.80} is unknown; {nearest(word, known)}")
         return word
+
+    def lines_of_modes(self, value: object) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{type(value).__name__} is not a mapping")
+        read = {self.text(mode): self.lines(lines) for mode, lines in value.items()}
+        for mode in read:
+            self.word(mode, MODES)
+        return read
 
     def lines(self, value: object) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):

@@ -10,7 +10,7 @@ import pytest
 
 from retrieverbench.adapter import NOBODY
 from retrieverbench.model import Artifact, BackendRecord, Mode, Plan, Target, TargetResult
-from retrieverbench.report.validity import stored, validity
+from retrieverbench.report.validity import slowness, stored, validity
 
 MakeArtifact = Callable[..., Artifact]
 PLAN = Plan(("scan",), "hnsw_index", "after", "the plan was made anew")
@@ -85,6 +85,16 @@ def test_weaknesses_settings_and_what_was_not_read_are_there(
     (line,) = table.appendix
     assert line.startswith("fake/filter: long xxx")
     assert "…, m 16; could not be read: replicas" in line
+
+
+def test_what_costs_time_stands_apart_from_what_weakens(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    artifact = make_artifact(make_result(backend=backend(slow=("no index; make one",))))
+    assert validity(artifact).rows[0][-1] == "nothing known"
+    (row,) = slowness(artifact).rows
+    assert row[1] == "no index; make one"
+    assert slowness(replace(artifact, kind="audit")).rows == ()
 
 
 def test_a_target_that_was_not_reached_has_no_row(

@@ -13,7 +13,7 @@ from pgvector_support import ACME, EXACT, GLOBEX, ask, loaded, make_query, needs
 from retrieverbench.adapter import NOBODY, Attached
 from retrieverbench.engines import Started
 from retrieverbench.errors import InputError, Refused, Rejected
-from retrieverbench.model import MODES, TenantId
+from retrieverbench.model import MODES, Mode, TenantId
 
 pytestmark = [pytest.mark.anyio, needs_server]
 
@@ -197,6 +197,7 @@ async def test_what_weakens_an_attached_table_is_told(shop: Shop, server: Starte
     async with shop.opened() as adapter:
         told = await adapter.describe()
         assert told.weaknesses == ()
+        assert not any(told.slow.values())
         assert told.chunks == {"acme": 40, "globex": 40}
         assert told.settings["index"] == "hnsw"
         assert told.settings["metric"] == "cosine"
@@ -208,15 +209,25 @@ async def test_what_weakens_an_attached_table_is_told(shop: Shop, server: Starte
     expected = {
         "shop.docs": ["is scanned once"],
         "shop.seen": ["security_invoker"],
-        "shop.bare": ["no index answers a condition", "no index answers lexical", "no approximate"],
+        "shop.bare": [],
     }
     for name, lines in expected.items():
         async with shop.opened(replace(DOCS, name=name), options=off) as adapter:
-            weaknesses = (await adapter.describe()).weaknesses
+            told = await adapter.describe()
+            weaknesses = told.weaknesses
             assert len(weaknesses) == len(lines), weaknesses
             assert all(
                 line in weakness for line, weakness in zip(lines, weaknesses, strict=True)
             ), weaknesses
+    tenant, words, vector = "no index answers a condition", "no index answers lex", "no approximate"
+    of_modes: dict[Mode, list[str]] = {
+        "dense": [tenant, vector],
+        "lexical": [tenant, words],
+        "hybrid": [tenant, words, vector],
+    }
+    for mode, lines in of_modes.items():
+        found = told.slow[mode]
+        assert [line[: len(start)] for line, start in zip(found, lines, strict=True)] == lines
     anylength = replace(DOCS, vector="anylength")
     async with shop.opened(anylength, options=EXACT) as adapter:
         assert any("takes vectors of any length" in x for x in (await adapter.describe()).unchecked)

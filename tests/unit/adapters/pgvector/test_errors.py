@@ -158,7 +158,7 @@ async def test_words_of_an_attached_table_need_no_extension(bare: Started) -> No
         description = await adapter.describe()
         assert description.server == "PostgreSQL"
         assert description.server_version.endswith("pgvector absent")
-        assert len(description.weaknesses) == 2
+        assert len(description.slow["lexical"]) == 2
 
 
 async def test_errors_show_no_stored_text(server: Started) -> None:

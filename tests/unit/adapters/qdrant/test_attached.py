@@ -180,12 +180,12 @@ async def test_what_it_is_worth_is_described(front: Started) -> None:
         assert described.chunks == {"acme": 3, "globex": 3}
         assert described.settings["tenant_index_is_tenant"] is True
         assert described.settings["dimension"] == 16
-        (weakness,) = described.weaknesses
-        assert weakness.startswith("field 'meta.n' of user conditions has no index: ")
+        (line,) = described.slow["dense"]
+        assert line.startswith("field 'meta.n' of user conditions has no index: ")
     keyword = {"meta.owner": "keyword", "meta.n": "integer"}
     async with users_collection(front, indexes=keyword) as name, bound(front, name) as target:
-        (weakness,) = (await target.describe()).weaknesses
-        assert "its index is not told to be a tenant's" in weakness
+        (line,) = (await target.describe()).slow["dense"]
+        assert "its index is not told to be a tenant's" in line
 
 
 async def test_owners_are_counted_without_an_index(front: Started) -> None:
@@ -197,7 +197,7 @@ async def test_owners_are_counted_without_an_index(front: Started) -> None:
     async with users as name, bound(front, name) as target:
         described = await target.describe()
         assert described.chunks == {"acme": 2, "globex": 2, NOBODY: 2}
-        unindexed, orphans = described.weaknesses
+        (orphans,), (unindexed,) = described.weaknesses, described.slow["dense"]
         assert "tenant field 'meta.owner' has no index" in unindexed
         assert "2 of 6 points have no text in tenant field" in orphans
         found = await target.search(ask(A, "dense", VECTORS[0]))

@@ -11,7 +11,7 @@ from retrieverbench.adapter import Settings
 from retrieverbench.model import MODES
 from retrieverbench_adapters.qdrant.description import general_weaknesses
 from retrieverbench_adapters.qdrant.fields import Fields
-from retrieverbench_adapters.qdrant.mapping import strict_faults, vector_faults, weaknesses
+from retrieverbench_adapters.qdrant.mapping import slowness, strict_faults, vector_faults
 from retrieverbench_adapters.qdrant.options import Search
 
 FIELDS = Fields("pk", "owner", ("body",), "dense", "words", {})
@@ -54,9 +54,9 @@ def test_strict_mode_would_refuse_every_search(
 
 def test_a_tenant_field_with_another_index() -> None:
     text = {"data_type": "text", "points": 1, "params": {"type": "text"}}
-    (weakness,) = weaknesses(information(indexes={"owner": text}), FIELDS)
+    (weakness,) = slowness(information(indexes={"owner": text}), FIELDS)
     assert weakness.startswith("tenant field 'owner' has an index of type text: ")
-    assert weaknesses(information(indexes={"owner": KEYWORD}), FIELDS) == []
+    assert slowness(information(indexes={"owner": KEYWORD}), FIELDS) == []
 
 
 def test_idf_of_several_shards() -> None:

@@ -25,7 +25,7 @@ UNVERIFIABLE = {
     "targets.*.backend.settings", "targets.*.backend.settings.*",
     "targets.*.backend.properties", "targets.*.backend.properties.*",
     "targets.*.backend.unchecked", "targets.*.backend.weaknesses",
-    "targets.*.backend.differs",
+    "targets.*.backend.differs", "targets.*.backend.slow",
     "targets.*.plan", "targets.*.plan.lines", "targets.*.plan.lines.*",
     "targets.*.plan.vector_index", "targets.*.plan.caveat", "targets.*.plan.filtered",
     "targets.*.results.*.hits.*.*",
