@@ -7,17 +7,17 @@ alone, such as a right given to one account, or one pair of tenants.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import World, unit_vector
-from retrieverbench.model import Chunk, TenantId
+from retrieverbench.model import Chunk, Layout, TenantId
 
-MOST, MOST_PLACES = 500, 200
-"""Tenants that ask; those of layouts in which each needs a place of its own, which takes time."""
+MOST: Mapping[Layout, int] = {"filter": 500, "rls": 500, "partition": 200, "index": 40}
+"""Tenants that ask: fewer where each needs a place of its own, which takes long to make."""
 FEWER = 50
 """Hits asked for of an adapter that refuses as many as there are canaries."""
 COSINE = 0.95
@@ -50,7 +50,7 @@ async def every_tenant(scene: Scene) -> None:
 def _tenants(scene: Scene) -> list[TenantId]:
     """Those of the corpus, as many as may ask, and a new one: even one has somebody to be shown."""
     known = sorted(set(scene.draw.known))
-    most = MOST if scene.layout in {"filter", "rls"} else MOST_PLACES
+    most = MOST[scene.layout]
     if len(known) > most:
         scene.limit = (
             f"{len(known) - most} of the corpus's {len(known)} tenants were not impersonated: at "

@@ -72,8 +72,7 @@ async def test_an_adapter_that_refuses_so_many_hits_is_asked_for_fewer(
 async def test_tenants_beyond_the_most_are_drawn_and_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(everyone, "MOST", 30)
-    monkeypatch.setattr(everyone, "MOST_PLACES", 5)
+    monkeypatch.setattr(everyone, "MOST", {"filter": 30})
     pair = []
     for seed in SEEDS:
         result = await audit_one("P49", "lexical", OnePair, arms=BELOW, draw=Draw(seed, MANY))
