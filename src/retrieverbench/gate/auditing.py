@@ -80,7 +80,7 @@ def _unprobed(result: TargetResult, *, complete: bool) -> Iterator[Reason]:
         if complete:
             text = f"{label}: nothing was probed: no chosen probe is asked in this mode"
             yield NOTHING, "not measured", text
-    elif all(probe.outcome == "not applicable" for probe in result.probes):
+    elif all(probe.outcome in {"not applicable", "not probed"} for probe in result.probes):
         reason = result.probes[0].reason
         yield NOTHING, "not measured", f"{label}: nothing was probed: {reason}"
 

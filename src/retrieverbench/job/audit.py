@@ -37,6 +37,7 @@ from retrieverbench.leaks import (
     bounds_of,
     make_world,
     new_seed,
+    not_asked,
 )
 from retrieverbench.leaks.places import OpenAdapter
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult
@@ -48,6 +49,7 @@ from retrieverbench.run import (
     TargetEntry,
     connect,
     is_loaded,
+    one_line,
     open_place,
 )
 
@@ -59,6 +61,7 @@ class Audited:
     """One entry: what was opened, and the results so far."""
 
     state: EntryState
+    probes: Sequence[Probe]
     results: list[ProbeResult] = field(default_factory=list)
 
     @property
@@ -88,7 +91,7 @@ async def run_audit(
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
     draw = Draw(new_seed() if seed is None else seed, tuple(prepared.chunks_per_tenant))
-    audited = [Audited(_quickly_started(state)) for state in make_states(prepared)]
+    audited = [Audited(_quickly_started(state), probes) for state in make_states(prepared)]
     reading, complete = job, False
     engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt.wait), engines:
@@ -244,7 +247,16 @@ def _declared(suite: Suite, entry: TargetEntry, told: Description) -> Mapping[st
 
 
 def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
-    """One per mode; what was found before a failure is kept beside it."""
+    """One per mode; what was found before a failure is kept beside it.
+
+    A target of which something was asked has a result for every probe, asked or not.
+    """
+    state = each.state
+    if each.results:
+        ended = f": {one_line(state.failure)}" if state.failure else ""
+        why = f"the audit of the target ended before its turn{ended}"
+        modes, name = state.entry.modes, state.entry.name
+        each.results += list(not_asked(each.probes, modes, each.results, name, why))
     for mode in each.state.entry.modes:
         first = mode == each.state.entry.modes[0]
         probes = tuple(

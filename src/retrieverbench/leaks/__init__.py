@@ -1,6 +1,6 @@
 """What was seen of other tenants, judged by our own ledger."""
 
-from retrieverbench.leaks.audit import AuditPlan, audit_target
+from retrieverbench.leaks.audit import AuditPlan, audit_target, not_asked
 from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import (
     ASKERS_PER_CANARY,
@@ -82,6 +82,7 @@ __all__ = [
     "make_ledger",
     "make_world",
     "new_seed",
+    "not_asked",
     "probe_canaries",
     "total_question",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -55,6 +55,37 @@ async def audit_target(
                     blank = fresh(at_mode, probe, mode, arm)
                     into.append(await _probe_once(probe, blank, plan))
             on_done()
+
+
+def not_asked(
+    probes: Sequence[Probe],
+    modes: Sequence[Mode],
+    results: Sequence[ProbeResult],
+    target: str,
+    why: str,
+) -> Iterator[ProbeResult]:
+    """One for each of the probes without any result; `why` unless they ask in other `modes`."""
+    asked = {result.probe for result in results}
+    for probe in probes:
+        if probe.id in asked:
+            continue
+        is_other = probe.modes and not set(probe.modes) & set(modes)
+        mode = f"it asks in {_listed(probe.modes)} mode, the target in {_listed(modes)} alone"
+        yield ProbeResult(
+            probe=probe.id,
+            title=probe.title,
+            target=target,
+            mode=None,
+            arm=probe.arms[0],
+            outcome="not probed",
+            leak_class=probe.leak_class,
+            severity=probe.severity,
+            reason=mode if is_other else why,
+        )
+
+
+def _listed(modes: Sequence[Mode]) -> str:
+    return " and ".join(modes)
 
 
 def _modes(probe: Probe, plan: AuditPlan) -> Sequence[Mode]:

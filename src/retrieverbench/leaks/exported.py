@@ -97,10 +97,11 @@ def _capped(
     asked = max(sum(map(len, of_mode.values())) for of_mode in found)
     if askers == tenants and asked >= len(cases):
         return ""
-    return (
-        f"other tenants and questions than some of the golden set: at most {askers} of "
-        f"{tenants} tenants and {asked} of {len(cases)} questions; P01 asks all of them"
-    )
+    left = [
+        *([f"{tenants - askers} of {tenants} tenants"] if askers < tenants else []),
+        *([f"{len(cases) - asked} of {len(cases)} questions"] if asked < len(cases) else []),
+    ]
+    return f"{' and '.join(left)} of the golden set were left out; P01 leaves out none of them"
 
 
 async def _shared(

@@ -80,12 +80,12 @@ def _limit(owners: Sequence[TenantId], questions: Sequence[Question], asked: int
     parts = []
     if own < len(questions):
         parts.append(
-            f"{len(questions) - own} of {len(questions)} questions by their own tenants: it ended "
-            f"after {MAX_KEPT_FINDINGS} findings"
+            f"{len(questions) - own} of {len(questions)} questions were not asked by their own "
+            f"tenants: it ended after {MAX_KEPT_FINDINGS} findings"
         )
     if asked - own < pairs:
         parts.append(
-            f"{pairs - (asked - own)} of {pairs} pairs of a tenant and a question of another: each "
-            f"of the {len(owners)} tenants asks some"
+            f"{pairs - (asked - own)} of {pairs} pairs of a tenant and a question of another were "
+            f"left out: each of the {len(owners)} tenants asked some"
         )
     return "; ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from retrieverbench.leaks import CATALOG
+from retrieverbench.leaks import CATALOG, Probe
 from retrieverbench.model import (
     SEVERITIES,
     Arm,
@@ -19,6 +19,7 @@ from retrieverbench.report.cells import DASH, above
 from retrieverbench.report.facts import fact_tables
 from retrieverbench.report.table import Table
 
+_BY_ID = {probe.id: probe for probe in CATALOG}
 OUTCOMES: tuple[Outcome, ...] = ("pass", "fail", "inconclusive", "not applicable")
 
 
@@ -137,16 +138,17 @@ def _asked(artifact: Artifact) -> Iterator[tuple[str, ...]]:
             if probe.outcome not in {"not applicable", "not probed"}:
                 groups.setdefault(probe.probe, []).append(probe)
     for number, probes in sorted(groups.items()):
-        gravest = min(probes, key=lambda probe: SEVERITIES.index(probe.severity))
         passed = sum(probe.outcome == "pass" for probe in probes)
-        place = (f"{number} {gravest.title}", gravest.leak_class, gravest.severity)
+        known: Probe | ProbeResult = _BY_ID.get(number, probes[0])
+        place = (f"{number} {probes[0].title}", known.leak_class, known.severity)
         yield *place, str(len(probes)), str(passed)
 
 
 def _seed_note(artifact: Artifact) -> str:
     asked = {probe.probe for result in artifact.targets for probe in result.probes}
     counted = (
-        "Asked and passed count each target, mode and arm once. "
+        "Class and severity are those of the probe's own failures: a foreign chunk or token in any "
+        "answer is a leak and critical. Asked and passed count each target, mode and arm once. "
         f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen (--fast chooses "
         f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones)."
     )
@@ -154,8 +156,9 @@ def _seed_note(artifact: Artifact) -> str:
         return counted
     seed = artifact.seeds["audit"]
     return (
-        f"{counted} Tenants, ids, texts and vectors were drawn for this run; --seed {seed} draws "
-        "the same again, but for the canaries' secret tokens."
+        f"{counted} For targets that it loads the audit drew tenants, ids, texts and vectors for "
+        "this run; for those that are only read, which tenant asks which questions of others. "
+        f"--seed {seed} draws the same again, but for the canaries' secret tokens."
     )
 
 

@@ -65,8 +65,10 @@ def headline(artifact: Artifact) -> str:
 def summary(artifact: Artifact) -> str:
     """What was asked of what, in one line."""
     if artifact.kind == "audit":
-        own = "chunks and questions are the audit's own, of places that are only read the user's"
-        return f"suite {artifact.suite}: leak audit; {own}"
+        return (
+            f"suite {artifact.suite}: leak audit. It loads chunks of its own and asks about them; "
+            "of a target that is only read it asks the golden set's questions, about your chunks"
+        )
     golden = artifact.golden
     version = f" v{golden.version}" if golden.version is not None else " (unversioned)"
     review = f", {golden.needs_review} need review" if golden.needs_review else ""

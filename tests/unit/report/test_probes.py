@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from report_support import probe
+from retrieverbench.leaks import CATALOG, not_asked
 from retrieverbench.model import Artifact, WrongLabel
 from retrieverbench.report.probes import probe_tables
 
@@ -37,3 +38,35 @@ def test_labels_that_disagree_are_counted_with_the_first(make_audit: Make) -> No
     audit = make_audit((replace(probe("P01"), labels=wrong), probe("P02")))
     ((*_place, hits, uid, label, owner),) = rows(audit, "Labels that disagree")
     assert (hits, uid, label, owner) == ("2", "acme/1", "globex", "acme")
+
+
+def test_what_was_asked_shows_the_severity_of_the_probe_whatever_was_found(
+    make_audit: Make,
+) -> None:
+    found = probe("P26", outcome="fail", leak_class="leak", severity="critical")
+    for result in (found, probe("P26")):
+        (row,) = rows(make_audit((result,)), "What was asked")
+        assert row[1:3] == ("leak", "high")
+        assert (
+            rows(make_audit((result,)), "Probes that did not pass")
+            == [
+                (
+                    "fake/lexical/filter",
+                    "guarded",
+                    "P26 title of P26",
+                    "fail",
+                    "leak",
+                    "critical",
+                    "",
+                )
+            ][: result is found]
+        )
+
+
+def test_what_asks_in_other_modes_alone_is_told_with_them() -> None:
+    probes = [each for each in CATALOG if each.id in {"P01", "P03", "P49"}]
+    left = list(not_asked(probes, ["lexical"], [probe("P01")], "fake", "it ended before"))
+    assert [(each.probe, each.outcome, each.reason) for each in left] == [
+        ("P03", "not probed", "it asks in dense and hybrid mode, the target in lexical alone"),
+        ("P49", "not probed", "it ended before"),
+    ]

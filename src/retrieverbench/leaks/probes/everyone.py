@@ -16,7 +16,7 @@ from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, Layout, TenantId
 
-MOST: Mapping[Layout, int] = {"filter": 500, "rls": 500, "partition": 200, "index": 40}
+MOST: Mapping[Layout, int] = {"filter": 500, "rls": 500, "partition": 200, "index": 20}
 """Tenants that ask: fewer where each needs a place of its own, which takes long to make."""
 FEWER = 50
 """Hits asked for of an adapter that refuses as many as there are canaries."""
