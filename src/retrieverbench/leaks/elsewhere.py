@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from retrieverbench.leaks.ledger import TELLING, Ledger
 from retrieverbench.leaks.world import World
@@ -18,6 +19,8 @@ from retrieverbench.run.scan import plain_words, strings_in
 _BETWEEN = re.compile(r"""[\s"'`,;()\[\]{}<>=]+""")
 _SHORTEST_ID = 4
 """Characters of an id within a longer text; "1/0" may be anything."""
+MOST_TEXTS = 20_000
+"""Of one answer, which has ten fields for each of a thousand hits and as much beside them."""
 Shown = Iterator[tuple[str, TenantId]]
 """Uid and owner of a foreign chunk, one of the owner's where it cannot be told which."""
 
@@ -40,13 +43,17 @@ def shown_elsewhere(
     told: Told, world: World, ledger: Ledger, asker: TenantId, *, texts_stay: bool
 ) -> Shown:
     """Everything of others in it; where chunks change hands (not `texts_stay`) no texts."""
-    answer, sent = ([*strings_in(list(parts))] for parts in (told.answer, told.sent))
+    answer, sent = (_strings(parts) for parts in (told.answer, told.sent))
     yield from _tokens([*answer, told.error, *sent], told.asked, world, asker)
     yield from _uids(answer, told.asked, ledger, asker, within=not world.exported)
     yield from _uids([told.error], told.asked, ledger, asker, within=True)
     if texts_stay:
         yield from _texts(answer, told.asked, world, asker)
         yield from _words([*answer, told.error], told.asked, world, asker)
+
+
+def _strings(parts: Sequence[object]) -> list[str]:
+    return list(islice(strings_in(list(parts)), MOST_TEXTS))
 
 
 def _tokens(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:

@@ -305,11 +305,12 @@ class Scene:
         shown = [self.uid(hit.uid) for hit in hits]
         wrong = wrong_labels(hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
+        # What a service sends that an adapter only reads is what its callers get.
+        is_loaded = "put" in self.capabilities
         told = Told(
-            # What a service sends that an adapter only reads is what its callers get.
-            answer=[answer] if "put" in self.capabilities else [answer, responses],
+            answer=[answer] if is_loaded else [answer, responses],
             error=str(error) if error else "",
-            sent=responses,
+            sent=responses if is_loaded else (),
             asked=[query.text, *query.where, *map(str, query.where.values())],
         )
         asker = self.asker or query.tenant

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from audit_support import DRAW
-from retrieverbench.leaks import make_world
+from retrieverbench.leaks import elsewhere, make_world
 from retrieverbench.leaks.elsewhere import Told, shown_elsewhere
 from retrieverbench.leaks.world import World
 from retrieverbench.model import Chunk, TenantId
@@ -76,6 +76,12 @@ def test_of_a_users_corpus_texts_and_whole_uids_count_and_paths_in_own_texts_do_
     assert not shown(Told([linking]), EXPORTED, shop)
     assert not shown(Told([{"title": title}]), EXPORTED, shop), "its own chunk bears that title"
     assert shown(Told([{"title": title}]), EXPORTED, TenantId("nobody")) == {"docs/c2"}
+
+
+def test_an_answer_without_measure_is_looked_through_in_part() -> None:
+    many = [str(number) for number in range(elsewhere.MOST_TEXTS)]
+    assert shown(Told([*many[1:], FOREIGN.uid])) == {FOREIGN.uid}
+    assert not shown(Told([*many, FOREIGN.uid]))
 
 
 def test_a_name_of_signs_makes_no_uid_of_a_number() -> None:
