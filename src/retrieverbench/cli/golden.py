@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import click
 
 from retrieverbench.errors import InputError
+from retrieverbench.model.tenant import DEFAULT_TENANT_PATTERN
 
 VERSION_WORDS = ("index", "embedding", "prompt", "chunking")
+
+
+def _pattern(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """The option's value, once it is a regular expression."""
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise InputError(
+            f"--tenant-pattern: {value!r} is no regular expression: {error}; write it as the "
+            "suite's tenant_pattern"
+        ) from None
+    return value
+
+
+tenant_pattern = click.option(
+    "--tenant-pattern",
+    default=DEFAULT_TENANT_PATTERN,
+    metavar="REGEX",
+    callback=_pattern,
+    help="What tenants' names match, as tenant_pattern of the suite.",
+)
 
 
 @click.group()
@@ -25,7 +48,8 @@ def golden() -> None:
     metavar="CORPUS.jsonl",
     type=click.Path(path_type=Path, readable=False),
 )
-def check(set_file: Path, corpus: Path) -> None:
+@tenant_pattern
+def check(set_file: Path, corpus: Path, tenant_pattern: str) -> None:
     """Read a golden set and its corpus; every fault and warning, a line each.
 
     A new version is checked before it is bumped: its manifest may be missing.
@@ -38,7 +62,11 @@ def check(set_file: Path, corpus: Path) -> None:
 
     with shown_progress() as progress:
         chunks, cases = load_set(
-            set_file, corpus, manifest_optional=True, on_read=reading(progress)
+            set_file,
+            corpus,
+            tenant_pattern=tenant_pattern,
+            manifest_optional=True,
+            on_read=reading(progress),
         )
     for warning in (*chunks.warnings, *cases.warnings, *coverage_warnings(cases, chunks)):
         click.echo(f"warning: {warning}", err=True)
@@ -68,8 +96,14 @@ def check(set_file: Path, corpus: Path) -> None:
     metavar="WORD=VALUE",
     help=f"Version of one of {', '.join(VERSION_WORDS)} (repeatable).",
 )
+@tenant_pattern
 def bump(
-    set_file: Path, corpus: Path, reason: str, rebuilt_by: str, versions: tuple[str, ...]
+    set_file: Path,
+    corpus: Path,
+    reason: str,
+    rebuilt_by: str,
+    versions: tuple[str, ...],
+    tenant_pattern: str,
 ) -> None:
     """Write the manifest of a new version: checksums, counts, versions.
 
@@ -100,6 +134,7 @@ def bump(
             reason=reason,
             rebuilt_by=rebuilt_by or "unnamed",
             versions=_versions(versions),
+            tenant_pattern=tenant_pattern,
             on_read=reading(progress),
         )
     click.echo(f"wrote {write_manifest(set_file, manifest)}")

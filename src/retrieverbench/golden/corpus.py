@@ -96,9 +96,9 @@ def read_corpus(
             f"metadata.{key}: left out of {plural(count, 'chunk')}; "
             "a filter needs text, a number, or true or false",
         )
-    _check_ids(store, faults)
     doubtful = owners.refuse_orphans()
     suspects = frozenset(store.take_out(doubtful) if doubtful else ())
+    _check_ids(store, faults)
     return CorpusDraft(Corpus(path.stem, store, digest.hexdigest()), suspects)
 
 

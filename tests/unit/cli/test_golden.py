@@ -73,3 +73,18 @@ def test_the_reading_of_a_long_corpus_is_shown(
     assert done.stderr.startswith("reading corpus.jsonl (1 MB)\n")
     done = CliRunner().invoke(bump, [*words, "--reason", "first"], catch_exceptions=False)
     assert done.stderr == "reading corpus.jsonl (1 MB)\n"
+
+
+def test_tenants_of_any_pattern_are_checked_and_bumped(folder: Path) -> None:
+    for name in ("corpus.jsonl", "golden.v1.jsonl"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace('"birch"', '"birch & sons*"'), encoding="utf-8")
+    words = [str(folder / "golden.v1.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
+    with pytest.raises(InputError, match="widen tenant_pattern"):
+        CliRunner().invoke(check, words, catch_exceptions=False)
+    with pytest.raises(InputError, match="--tenant-pattern: '\\[' is no regular expression"):
+        CliRunner().invoke(check, [*words, "--tenant-pattern", "["], catch_exceptions=False)
+    words += ["--tenant-pattern", r"[\w &*]+"]
+    for command, more in ((check, []), (bump, ["--reason", "first"])):
+        done = CliRunner().invoke(command, [*words, *more], catch_exceptions=False)
+        assert done.exit_code == 0, done.output

@@ -49,6 +49,11 @@ def test_a_cause_is_shown_when_it_adds_words(
     assert told.startswith("error: ")
 
 
+def test_a_name_that_drives_terminals_stays_in_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    _show(InputError("a\nb\x1b[2J: cannot be read; name a file"))
+    assert capsys.readouterr().err == "error: a\\nb\\x1b[2J: cannot be read; name a file\n"
+
+
 def test_log_lines_of_libraries_are_no_output() -> None:
     """As psycopg's pool warns of every refused connection."""
     program = (

@@ -113,6 +113,11 @@ def test_every_fault_of_the_file_is_told_at_once(corpus_messages: Messages) -> N
     assert codes == ["[G39]", "[G38]", "[G03]", "[G38]"]
 
 
+def test_chunks_of_refused_tenants_repeat_no_ids(corpus_messages: Messages) -> None:
+    text = "".join(FIRST.replace('"acme"', f'"{name}"') for name in ("a*", "b*", "c"))
+    assert [message[-5:] for message in corpus_messages(text)] == ["[G40]", "[G40]"]
+
+
 def test_one_id_in_two_tenants_is_fine(corpus_messages: Messages) -> None:
     assert corpus_messages(FIRST + '{"id": "a", "tenant": "globex", "text": "t"}') == []
 
