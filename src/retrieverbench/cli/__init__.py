@@ -1,5 +1,18 @@
-"""Words in, exit code out."""
+"""The command."""
 
-from retrieverbench.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command and exit; Ctrl-C while its libraries are still loaded is told, too."""
+    try:
+        from retrieverbench.cli.main import main as command
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted\n")
+        sys.exit(_INTERRUPTED)
+    command()

@@ -71,3 +71,22 @@ def test_log_lines_of_libraries_are_no_output() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_an_interrupt_while_libraries_are_loaded_is_one_line() -> None:
+    program = """
+import sys
+from retrieverbench.cli import main
+
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
