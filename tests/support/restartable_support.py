@@ -7,10 +7,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from retrieverbench.adapter import Secret
@@ -57,10 +58,20 @@ class Restartable:
         raise AssertionError((self.folder / "log").read_text(encoding="utf-8"))
 
     def kill(self) -> None:
-        """As a machine that loses its current: nothing is written any more."""
+        """As a machine that loses its current: nothing is written or answered any more.
+
+        The server's own processes outlive the first one for a moment, in which they would answer.
+        """
         assert self.process is not None
+        others = []
+        with suppress(psutil.NoSuchProcess):
+            others = psutil.Process(self.process.pid).children(recursive=True)
         self.process.kill()
+        for other in others:
+            with suppress(psutil.NoSuchProcess):
+                other.kill()
         self.process.wait()
+        psutil.wait_procs(others, timeout=30)
 
     def execute(self, sql: str) -> list[tuple[object, ...]]:
         with psycopg.connect(
