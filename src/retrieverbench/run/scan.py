@@ -10,6 +10,9 @@ DEEPEST = 200
 """Python's own limit on recursion is not far above; loops end by themselves."""
 
 _MARKUP = re.compile(r"<[^<>]*>")
+_NO_WORD = re.compile(r"[\W_]+")
+_NUMBERS = frozenset({float, int, bool, type(None)})
+"""What most parts of an answer are; nothing is in them."""
 
 
 def plain_words(text: str) -> str:
@@ -17,7 +20,7 @@ def plain_words(text: str) -> str:
 
     A highlighter puts marks inside a word, and an analyzer or template changes its case.
     """
-    return "".join(c for c in _MARKUP.sub("", text).casefold() if c.isalnum())
+    return _NO_WORD.sub("", _MARKUP.sub("", text).casefold())
 
 
 def plain_text(text: str) -> str:
@@ -41,7 +44,8 @@ def strings_in(
         yield bytes.decode(value, "utf-8", "replace")
     else:
         for part in readable(_parts(value)):
-            yield from strings_in(part, leave_out, (*above, value))
+            if type(part) not in _NUMBERS:
+                yield from strings_in(part, leave_out, (*above, value))
 
 
 def readable(parts: Iterable[object]) -> Iterator[object]:
