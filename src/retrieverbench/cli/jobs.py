@@ -330,7 +330,7 @@ def _no_defect_of_reports(faults: list[str]) -> Iterator[None]:
         yield
     except (OSError, ValueError):  # of the stream
         raise
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - the verdict stands whatever a report does
         faults.append(f"the report cannot be printed: {defect(error)}")
 
 

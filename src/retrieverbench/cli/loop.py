@@ -105,7 +105,7 @@ def _run_until_done(
                 note(f"code in the background raised {type(error).__name__}; the run goes on")
         except asyncio.CancelledError:
             pass
-        except Exception as error:
+        except Exception as error:  # whatever code in the background let out
             if loop.is_closed():
                 raise
             if not told:
