@@ -13,7 +13,7 @@ import pytest
 
 import retrieverbench.gate
 import retrieverbench.report
-from bench_support import Bench, Done
+from bench_support import Bench, Done, entry_of
 from retrieverbench.job import assemble, passes
 
 MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
@@ -165,13 +165,12 @@ class Deaf(Memory):
 
 
 def entry(name: str) -> str:
-    return f'adapter = "./hostile.py:{name}"\nname = "{name.lower()}"\nmodes = ["lexical"]'
+    return entry_of("hostile.py", name)
 
 
 @pytest.fixture
 def hostile(bench: Bench) -> Bench:
-    (bench.folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
-    return bench
+    return bench.with_file("hostile.py", HOSTILE)
 
 
 def test_streams_limits_and_signals_that_adapters_took_are_put_back(hostile: Bench) -> None:

@@ -9,7 +9,7 @@ from time import sleep
 
 import pytest
 
-from bench_support import COMMAND, Bench
+from bench_support import COMMAND, Bench, entry_of
 
 MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
 
@@ -79,14 +79,13 @@ class Careless(Memory):
 
 
 def entry(name: str) -> str:
-    return f'adapter = "./faulty.py:{name}"\nname = "{name.lower()}"\nmodes = ["lexical"]'
+    return entry_of("faulty.py", name)
 
 
 @pytest.fixture
 def faulty(bench: Bench) -> Bench:
     """The example set with `faulty.py` beside it."""
-    (bench.folder / "faulty.py").write_text(FAULTY, encoding="utf-8")
-    return bench
+    return bench.with_file("faulty.py", FAULTY)
 
 
 def suite(bench: Bench, *targets: str, timeout: float = 0.1) -> Path:

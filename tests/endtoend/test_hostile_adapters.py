@@ -12,7 +12,7 @@ from time import sleep
 import psutil
 import pytest
 
-from bench_support import COMMAND, Bench
+from bench_support import COMMAND, Bench, entry_of
 
 MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
 
@@ -97,14 +97,13 @@ class Swallows(Memory):
 
 
 def entry(name: str) -> str:
-    return f'adapter = "./hostile.py:{name}"\nname = "{name.lower()}"\nmodes = ["lexical"]'
+    return entry_of("hostile.py", name)
 
 
 @pytest.fixture
 def hostile(bench: Bench) -> Bench:
     """The example set with `hostile.py` beside it."""
-    (bench.folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
-    return bench
+    return bench.with_file("hostile.py", HOSTILE)
 
 
 def test_what_it_does_to_the_loop_fails_its_own_target_alone(hostile: Bench) -> None:

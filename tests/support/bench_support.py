@@ -50,6 +50,11 @@ def measure(suite_file: Path) -> Artifact:
     return replace(artifact, verdict=verdict)
 
 
+def entry_of(file: str, name: str) -> str:
+    """The target of one class of an adapter's file, by the class's name."""
+    return f'adapter = "./{file}:{name}"\nname = "{name.lower()}"\nmodes = ["lexical"]'
+
+
 @dataclass(frozen=True)
 class Bench:
     """A folder with the example set, and the command run in it.
@@ -60,6 +65,11 @@ class Bench:
 
     folder: Path
     command: Path | None = None
+
+    def with_file(self, name: str, text: str) -> Bench:
+        """Itself, with this file in its folder."""
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return self
 
     def run(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
         """The command here, all but its process: arguments, environment, folder, output."""
