@@ -83,18 +83,35 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names) or 'none'}"
 
 
-def option_lines(cls: type, indent: str = "") -> Iterator[str]:
-    """Every key that a file may set for a dataclass: type, default, and what its docstring says."""
+def option_lines(cls: type, indent: str = "", *, internal: Collection[str] = ()) -> Iterator[str]:
+    """Every key that a file may set for a dataclass: type, default, and what its docstring says.
+
+    A field that is a dataclass is a table of its own, a list of them an array of tables.
+    `internal` fields of `cls` are left out: no file may set them.
+    """
     told = inspect.cleandoc(cls.__doc__ or "")
     yield from (f"{indent}# {line}".rstrip() for line in told.splitlines())
     kinds = typing.get_type_hints(cls, include_extras=True)
     for option in fields(cls):
+        if option.name in internal:
+            continue
         kind = kinds[option.name]
-        if is_dataclass(kind):
-            yield f"{indent}{option.name}:"
-            yield from option_lines(typing.cast("type", kind), f"{indent}  ")
+        table, note = _table(kind)
+        if table is not None:
+            yield f"{indent}{option.name}:{note}"
+            yield from option_lines(table, f"{indent}  ")
             continue
         yield f"{indent}{option.name} = {_default(option)}  # {_type_text(kind)}"
+
+
+def _table(kind: Any) -> tuple[type | None, str]:
+    """The dataclass that a type holds, and how often it may be there; None if it is none."""
+    if is_dataclass(kind):
+        return typing.cast("type", kind), ""
+    notes = {tuple: "  # any number of them", UnionType: "  # not set", typing.Union: "  # not set"}
+    note = notes.get(typing.get_origin(kind), "")
+    parts = [part for part in typing.get_args(kind) if note and is_dataclass(part)]
+    return (typing.cast("type", parts[0]), note) if parts else (None, "")
 
 
 def _default(option: Field[Any]) -> str:
@@ -114,6 +131,8 @@ def _type_text(kind: Any) -> str:
         return " | ".join(json.dumps(value) for value in arguments)
     if origin in (typing.Union, UnionType):
         return " | ".join(_type_text(part) for part in arguments if part is not type(None))
+    if origin is tuple and arguments:
+        return f"list of {_type_text(arguments[0])}"
     known = {bool: "true | false", int: "whole number", float: "number", str: "text"}
     if kind in known:
         return known[kind]

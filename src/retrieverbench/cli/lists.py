@@ -1,4 +1,4 @@
-"""`retrieverbench adapters`, `engines`, `probes`: what is there, and what it can do."""
+"""`retrieverbench adapters`, `engines`, `probes`, `keys`: what is there, and what it can do."""
 
 from __future__ import annotations
 
@@ -64,6 +64,36 @@ def _tell_options(name: str) -> None:
         return
     for line in option_lines(options):
         click.echo(line)
+
+
+@click.command()
+def keys() -> None:
+    """List every key that a suite may set, with type, default and meaning.
+
+    What an adapter takes under `connect`, `place` and `search`: retrieverbench adapters NAME.
+    """
+    from retrieverbench.embedding import EmbeddingConfig
+    from retrieverbench.metrics import COUNTERS, METRICS
+    from retrieverbench.options import option_lines
+    from retrieverbench.run import FILLED_IN, Suite
+
+    for line in option_lines(Suite, internal={*FILLED_IN, "embedding"}):
+        click.echo(line)
+    click.echo("embedding:")
+    for line in option_lines(EmbeddingConfig, "  "):
+        click.echo(line)
+    click.echo("  secrets = {}  # table")
+    click.echo(
+        "# What `metrics` and a rule's `metric` may name, with @k behind where it has a cut:"
+    )
+    for metric in METRICS.values():
+        click.echo(f"#   {metric.label:<16}{metric.formula}")
+    click.echo(
+        "# What a rule's `counter` may name; where more is better, a `minimum` its `metric`:"
+    )
+    for name, counter in COUNTERS.items():
+        better = " (more is better)" if counter.better == "higher" else ""
+        click.echo(f"#   {name:<24}{counter.meaning}{better}")
 
 
 @click.command()

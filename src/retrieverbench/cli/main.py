@@ -20,7 +20,7 @@ from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
 from retrieverbench.cli.leaks import leaks
-from retrieverbench.cli.lists import adapters, engines, probes
+from retrieverbench.cli.lists import adapters, engines, keys, probes
 from retrieverbench.cli.output import (
     close_streams,
     is_fault_of_writing,
@@ -49,7 +49,7 @@ def command(*, debug: bool) -> None:  # the arguments themselves are read
     """
 
 
-for part in (run, leaks, score, golden, adapters, engines, probes, engine, init, baseline):
+for part in (run, leaks, score, golden, adapters, engines, probes, keys, engine, init, baseline):
     command.add_command(part)
 
 

@@ -41,7 +41,7 @@ class EmbeddingConfig:
     `minilm` takes threads and batch_size; `openai` model, base_url, azure_api_version,
     dimensions, batch_size, timeout (seconds) and the secret `api_key`; `hashing` (unit tests
     only) dimensions; `shipped` the file `queries`. `cache` is a folder, "" for the user's
-    own cache folder.
+    own cache folder. `secrets` maps names to those of environment variables.
     """
 
     kind: Kind = "minilm"

@@ -18,7 +18,7 @@ from retrieverbench.run.quality import ask_all, build_queries, search_once, to_g
 from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapter
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
-from retrieverbench.run.suite_file import load_suite
+from retrieverbench.run.suite_file import FILLED_IN, load_suite
 from retrieverbench.run.text import (
     one_line,
     place_in_file,
@@ -28,6 +28,7 @@ from retrieverbench.run.text import (
 )
 
 __all__ = [
+    "FILLED_IN",
     "LAYOUTS",
     "Abandoned",
     "BadAnswer",

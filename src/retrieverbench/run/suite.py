@@ -158,7 +158,13 @@ class LeakColumns:
 
 @dataclass(frozen=True)
 class RuleEntry:
-    """One `[[rules]]` entry; see `Rule`."""
+    """One `[[rules]]` entry: what must hold, on all targets or on those that `targets` names.
+
+    `minimum` and `maximum` compare `metric` with `value`; `counter` allows at most `value` of
+    `counter`; `baseline` wants no less of `metric` than the accepted run has, `tolerance` at
+    most `tolerance` less; `must_pass` names the cases marked so. `slice` is one field and its
+    value, as `{ tenant = "acme" }`: that part of the cases is judged. `because` is printed.
+    """
 
     kind: RuleKind
     name: str = ""
@@ -173,9 +179,15 @@ class RuleEntry:
 
 @dataclass(frozen=True)
 class Suite:
-    """A whole suite file, checked.
+    """A whole suite file. Paths in it are relative to the file.
 
-    `path`, `sha256` (over the bytes of the file) and `lines` are filled in by `load_suite`.
+    `golden` holds the questions, `corpus` the chunks, `vectors` the chunks' vectors where they
+    are shipped. `depth` results are asked for. `concurrency` questions are in flight in the
+    quality pass, and a search may take `timeout` seconds. `seed` orders the timed requests and
+    picks the questions of the leak columns. `select` takes the cases of one `tenant`,
+    `category`, `kind`, `lang` or `source`. `results` is the folder of runs and baselines.
+    `tenant_pattern` is what a tenant's name looks like; chunks and questions without one
+    belong to `default_tenant`.
     """
 
     golden: str
@@ -196,6 +208,7 @@ class Suite:
     embedding: Mapping[str, object] = field(default_factory=lambda: {"kind": "minilm"})
     timing: Timing = Timing()
     leaks: LeakColumns = LeakColumns()
+    # What `load_suite` fills in; `sha256` is over the bytes of the file.
     path: Path = Path()
     sha256: str = ""
     lines: Mapping[KeyPath, int] = field(default_factory=dict)

@@ -16,7 +16,8 @@ from retrieverbench.run.suite import Suite
 from retrieverbench.run.suite_checks import suite_faults
 from retrieverbench.run.toml_lines import key_lines
 
-_FILLED_IN = frozenset({"path", "sha256", "lines"})
+FILLED_IN = frozenset({"path", "sha256", "lines"})
+"""Fields of a suite that no file may set."""
 
 
 def load_suite(path: Path) -> Suite:
@@ -35,7 +36,7 @@ def load_suite(path: Path) -> Suite:
     except ValueError as error:  # a number of more digits than Python reads
         raise InputError(f"{path}:1: {str(error).partition(';')[0]}; shorten it") from None
     lines = key_lines(text)
-    suite = parse_options(Suite, raw, str(path), lines, internal=_FILLED_IN)
+    suite = parse_options(Suite, raw, str(path), lines, internal=FILLED_IN)
     suite = replace(
         suite,
         name=suite.name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "suite",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from retrieverbench.cli.lists import adapters, engines, probes
+from retrieverbench.cli.lists import adapters, engines, keys, probes
 from retrieverbench.errors import InputError
 from retrieverbench.leaks import CATALOG
-from retrieverbench.run import adapter_names, load_adapter
+from retrieverbench.run import adapter_names, load_adapter, load_suite
 
 VERSION = "7.0.0.dev20261130+of.a.branch"
 ADAPTER = "retrieverbench_adapters.elasticsearch"
@@ -128,6 +129,45 @@ def test_options_come_with_type_and_default() -> None:
     assert '  analyzer = "english"  # "english" | "standard"' in lines
     assert "  b = 0.75  # number, >= 0, <= 1" in lines
     assert "  rrf_k = 60  # whole number, >= 1" in lines
+
+
+def printed_tables() -> dict[str, list[str]]:
+    """Of `retrieverbench keys`: the keys of each table that have a default, as TOML lines."""
+    tables: dict[str, list[str]] = {"": []}
+    path: list[str] = []
+    for line in CliRunner().invoke(keys, catch_exceptions=False).stdout.splitlines():
+        told = line.strip()
+        path = path[: (len(line) - len(told)) // 2]
+        if told.startswith("#"):
+            continue
+        if " = " not in told:
+            path.append(told.partition(":")[0])
+            tables[".".join(path)] = []
+        elif "(required)" not in told and "(not set)" not in told:
+            tables[".".join(path)].append(told)
+    return tables
+
+
+def test_the_keys_and_defaults_that_are_printed_are_those_that_a_suite_takes(
+    tmp_path: Path,
+) -> None:
+    tables = printed_tables()
+    assert {"rules", "targets.attach"} < tables.keys()
+    plain = ['golden = "g.jsonl"', 'corpus = "c.jsonl"', "[[targets]]", 'adapter = "memory"']
+    full = [*plain[:2], *tables[""], *plain[2:], *tables["targets"]]
+    for name in ("targets.declares", "targets.load", "timing", "leaks", "embedding"):
+        full += [f"[{name}]", *tables[name]]
+    suites = []
+    for name, lines in (("plain", plain), ("full", full)):
+        path = tmp_path / name
+        path.write_text("\n".join(lines), encoding="utf-8")
+        suite = replace(load_suite(path), path=Path(), sha256="", lines={}, embedding={})
+        suites.append(replace(suite, name=""))
+    assert suites[0] == suites[1]
+
+
+def test_a_key_that_cannot_be_set_is_not_printed() -> None:
+    assert not [line for line in printed_tables()[""] if line.startswith(("path", "sha256"))]
 
 
 def test_each_probe_is_listed_and_explained() -> None:
