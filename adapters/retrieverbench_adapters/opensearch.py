@@ -107,7 +107,8 @@ class OpenSearch:
     options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"resume", "remove"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncOpenSearch) -> None:
@@ -153,6 +154,13 @@ class OpenSearch:
                 await adapter.close()
             raise
         return adapter
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """The index of this name, or those of its tenants."""
+        options = parse_options(Options, settings.options, "opensearch: options")
+        adapter = cls(settings, options, _connect(settings, options.connect))
+        await lucene.remove_left(adapter._indices, adapter.close)
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""
@@ -213,8 +221,8 @@ class OpenSearch:
                 await self._client.close()
 
     def _bodies(self, query: Query, pipeline: Json | None) -> list[Json]:
-        scope = self._indices.scope(query.tenant)
-        return _bodies(query, scope, self._options.search, self._text, pipeline)
+        options, scope = self._options.search, self._indices.scope(query.tenant)
+        return _bodies(query, scope, options, self._text, pipeline)
 
     async def _send(
         self,
@@ -255,20 +263,12 @@ def _index(settings: Settings, place: Place, text: TextIndex) -> Json:
     vector = None
     if settings.dimension:
         parameters = {"m": place.m, "ef_construction": place.ef_construction}
-        method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
-        vector = {
-            "type": "knn_vector",
-            "dimension": settings.dimension,
-            "method": {**method, "parameters": parameters},
-        }
-    partitioned = settings.layout == "partition"
-    return lucene.index_body(
-        text,
-        vector,
-        {"knn": True} if vector else {},
-        shards=place.partitions if partitioned else 1,
-        routed=partitioned,
-    )
+        method: Json = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+        method["parameters"] = parameters
+        vector = {"type": "knn_vector", "dimension": settings.dimension, "method": method}
+    routed = settings.layout == "partition"
+    shards, special = place.partitions if routed else 1, {"knn": True} if vector else {}
+    return lucene.index_body(text, vector, special, shards=shards, routed=routed)
 
 
 def _pipeline(search: Search, served: tuple[int, ...]) -> Json:
@@ -327,15 +327,14 @@ class _Recorded(_Connection):
         self, method: str, url: str, params: Any = None, body: Any = None, *rest: Any, **more: Any
     ) -> Any:
         target = f"{url}?{urlencode(params)}" if params else url
-        lucene.show_request(self._recorder, method, target, body)
+        shown, told = self._recorder, f"{method} {target}"
+        lucene.show_request(shown, method, target, body)
         try:
             answer = await super().perform_request(method, url, params, body, *rest, **more)
         except exceptions.TransportError as error:
-            lucene.show_response(
-                self._recorder, f"{method} {target}", error.status_code, {}, error.info
-            )
+            lucene.show_response(shown, told, error.status_code, {}, error.info)
             raise
-        lucene.show_response(self._recorder, f"{method} {target}", *answer)
+        lucene.show_response(shown, told, *answer)
         return answer
 
 
@@ -360,10 +359,8 @@ def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
             more["ssl_context"] = ssl.create_default_context(cafile=connect.ca_certs)
         elif connect.ca_certs:
             raise InputError("opensearch: options.connect.ca_certs: the endpoint is not https")
-        if settings.recorder is None:
-            more["connection_class"] = _Connection
-        else:
-            more |= {"connection_class": _Recorded, "recorder": settings.recorder}
+        recorded = {"connection_class": _Recorded, "recorder": settings.recorder}
+        more |= recorded if settings.recorder else {"connection_class": _Connection}
         return AsyncOpenSearch(
             hosts=[settings.endpoint],
             maxsize=settings.concurrency,

@@ -47,6 +47,7 @@ CAPABILITIES: Mapping[str, str] = {
     "rls": "layout: the server itself adds the tenant condition",
     "put": "the harness can load chunks (`put`, `settle`)",
     "resume": "a load that was broken off can go on in another run (`Settings.resume`)",
+    "remove": "removes a place that a killed run left (`remove`)",
     "attach": "can search an index of the user's, without writing to it",
     "get": "reads chunks by id (`get`)",
     "delete": "deletes chunks by id (`delete`)",
@@ -240,6 +241,21 @@ class Writable(Adapter, Protocol):
         """Build what must be built; return when everything written is searchable.
 
         Has a deadline (`TimedOut`) and never sleeps blindly.
+        """
+        ...
+
+
+@runtime_checkable
+class Removes(Writable, Protocol):
+    """Capability `remove`."""
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """Remove what `open` made at this place, and `put` since, in a run that was killed.
+
+        All that is known of that run is `settings.endpoint`, `place`, `layout` and `resume`;
+        there are no `modes` and no `dimension`. What is not there, or only in part, is no
+        error; nothing else is touched.
         """
         ...
 

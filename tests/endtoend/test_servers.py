@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, LiteralString
 
+import psutil
+import psycopg
 import pytest
 
 from bench_support import COMMAND, Bench
@@ -101,8 +103,6 @@ def test_a_server_that_dies_during_the_run_is_3_and_no_zero(
 
 def _kill_postgres(launcher: int) -> None:
     """End every process that the launcher started, the hard way; some end by themselves."""
-    import psutil
-
     for child in psutil.Process(launcher).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if "postgres" in child.name():
@@ -146,3 +146,58 @@ def test_broken_vectors_are_2(bench: Bench, vector: list[float], message: str) -
     assert done.returncode == 2, done.stdout + done.stderr
     assert message.lower() in done.stderr.lower()
     assert "[G42]" in done.stderr
+
+
+def test_what_a_killed_run_left_is_told_and_removed_when_asked(
+    bench: Bench, server: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kill -9 of everything; never while the run lives, and never what another one made."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bench.folder / "cache"))
+    env = secrets_of(server)
+    entry = f'{target(server)}\nname = "pg"\nmodes = ["lexical"]\nlayout = "rls"'
+    suite = bench.suite(entry)
+    text = suite.read_text(encoding="utf-8").replace("requests = 20", "requests = 1000000")
+    suite.write_text(text, encoding="utf-8")
+    _execute(server, "CREATE SCHEMA rb_of_somebody_else")
+    with bench.started("run", suite, until="timed pass", **env) as process:
+        assert bench.run("leftovers").stdout == "nothing is left\n"
+        assert bench.run("leftovers", suite, "--remove", env=env).stdout == "nothing is left\n"
+        for each in psutil.Process(process.pid).children(recursive=True):
+            each.kill()
+        process.kill()
+    [place] = _places(server)
+    shown = bench.run("leftovers")
+    assert (shown.returncode, shown.stdout.split()[:2]) == (0, [place, "left"]), shown
+    suite = bench.suite(entry)
+    told = bench.run("run", suite, env=env)
+    assert told.returncode == 0, told.stderr
+    for output in (told.stdout, told.stderr):  # the report and the progress
+        assert "left by an earlier run" in output
+        assert repr(place) in output
+    unknown = bench.run("leftovers", suite, "--remove", "--place", "rb_of_somebody_else", env=env)
+    assert unknown.returncode == 2, unknown
+    no_password = bench.run("leftovers", suite, "--remove", env=env | {"PG_PASSWORD": "wrong one"})
+    assert no_password.returncode == 3, no_password
+    assert "password authentication failed" in no_password.stderr
+    assert _places(server) == [place]
+    removed = bench.run("leftovers", suite, "--remove", env=env)
+    assert (removed.returncode, removed.stdout.split()[:2]) == (0, [place, "removed"]), removed
+    assert _places(server) == []
+    assert bench.run("leftovers").stdout == "nothing is left\n"
+    _execute(server, "DROP SCHEMA rb_of_somebody_else")
+
+
+def _places(server: dict[str, Any]) -> list[str]:
+    """Schemas and roles of runs, each once."""
+    rows = _execute(
+        server,
+        "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'rb%' UNION "
+        "SELECT regexp_replace(rolname, '_search$', '') FROM pg_roles WHERE rolname LIKE 'rb%'",
+    )
+    return [name for (name,) in rows if name != "rb_of_somebody_else"]
+
+
+def _execute(server: dict[str, Any], statement: LiteralString) -> list[Any]:
+    with psycopg.connect(server["dsn"], autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []

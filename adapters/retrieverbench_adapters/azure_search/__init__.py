@@ -70,7 +70,7 @@ class AzureSearch:
     options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "total", "record", "resume"}
+        | {"put", "attach", "get", "delete", "move", "total", "record", "resume", "remove"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
         mode: {"search": {"vector_filter_mode": mode}}
@@ -104,6 +104,12 @@ class AzureSearch:
                 await adapter.close()
             raise
         return adapter
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """The index of this name, or those of its tenants."""
+        options = parse_options(Options, settings.options, "azure_search: options")
+        await Indexes(settings, options).remove_left()
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Upload in batches cut by count and bytes; every item's failure is raised."""

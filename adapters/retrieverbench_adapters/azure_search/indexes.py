@@ -19,6 +19,7 @@ from retrieverbench_adapters.azure_search.client import Clients
 from retrieverbench_adapters.azure_search.definition import (
     differences,
     index_definition,
+    index_name,
     tenant_index_prefix,
 )
 from retrieverbench_adapters.azure_search.documents import Written, batches
@@ -189,6 +190,15 @@ class Indexes:
                     )
         finally:
             await self.clients.close()
+
+    async def remove_left(self) -> None:
+        """Delete what a run that was killed made here, and release the connections."""
+        self._settled = True
+        try:
+            single = [index_name(self._settings.place)]
+            self._created = set(single if self._shared else await self.of_tenants())
+        finally:
+            await self.close()
 
     def _wanted(self, name: str) -> Row:
         return index_definition(

@@ -27,6 +27,7 @@ from retrieverbench.remote.lucene import (
     get,
     move,
     object_in,
+    remove_left,
     search,
     shares_statistics,
     vector_kind,
@@ -73,7 +74,8 @@ class Elasticsearch:
     options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"resume", "remove"}
     )
 
     def __init__(self, settings: Settings, options: Options, client: AsyncElasticsearch) -> None:
@@ -115,6 +117,13 @@ class Elasticsearch:
                 await adapter.close()
             raise
         return adapter
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """The index of this name with its aliases, or those of its tenants."""
+        options = parse_options(Options, settings.options, "elasticsearch: options")
+        adapter = cls(settings, options, connect(settings, options.connect))
+        await remove_left(adapter._indices, adapter.close)
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Bulk requests of at most `batch_bytes`; the first item that fails is raised."""

@@ -88,6 +88,7 @@ class Pgvector:
         {
             "dense", "lexical", "hybrid", "filter", "partition", "index", "rls", "put", "attach",
             "get", "delete", "move", "explain", "total", "record", "where", "exact", "resume",
+            "remove",
         }
     )  # fmt: skip
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
@@ -122,6 +123,14 @@ class Pgvector:
             await adapter.close()
             raise
         return adapter
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """The schema, and in layout `rls` the role, of this place."""
+        options = parse_options(Options, settings.options, "pgvector: options")
+        place = OwnPlace(settings, options, Sender(settings.recorder))
+        with mapped_errors("remove"):
+            await place.remove()
 
     async def put(self, chunks: Sequence[Chunk]) -> None:
         """Binary COPY into the table aside; all of them or none."""

@@ -84,6 +84,13 @@ class OwnPlace:
                     await self._secure(connection)
         self._made = True
 
+    async def remove(self) -> None:
+        """Drop what a run that was killed left here, unless a session holds its lock."""
+        secured = self._settings.layout == "rls" and "search_user" not in self._settings.secrets
+        await self._held.fill(1)
+        self._made, self._made_role, self._settled = True, secured, True
+        await self.close()
+
     def tables_of_one_tenant(self) -> list[str]:
         """Their names in the schema."""
         return [partition_name(tenant) for tenant in self.tables]

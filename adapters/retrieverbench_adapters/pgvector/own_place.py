@@ -96,9 +96,11 @@ def security_statements(schema: Identifier, role: Identifier, setting: str) -> l
 
 
 def drop_statements(schema: Identifier, role: str) -> list[Composed]:
-    """Everything that was made; the role has no rights left once the schema is gone."""
-    statements = [SQL("DROP SCHEMA {} CASCADE").format(schema)]
-    return [*statements, SQL("DROP ROLE {}").format(Identifier(role))] if role else statements
+    """What of it is there; the role has no rights left once the schema is gone."""
+    statements = [SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema)]
+    if role:
+        statements.append(SQL("DROP ROLE IF EXISTS {}").format(Identifier(role)))
+    return statements
 
 
 def partition_statement(schema: Identifier, tenant: str) -> Composed:

@@ -72,7 +72,8 @@ class Qdrant:
     options: ClassVar[type] = Options
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record", "resume"}
+        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"resume", "remove"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
         "one graph over all tenants": {"place": {"m": 16}},
@@ -102,6 +103,16 @@ class Qdrant:
             await self.close()
             raise
         return self
+
+    @classmethod
+    async def remove(cls, settings: Settings) -> None:
+        """The collection of this name, or those of its tenants."""
+        options = parse_options(Options, settings.options, "qdrant options")
+        server = Server(settings, options.connect)
+        try:
+            await Places(server, settings, options.place).remove_left()
+        finally:
+            await server.client.close()
 
     async def _open(self) -> None:
         settings, search = self._settings, self._options.search

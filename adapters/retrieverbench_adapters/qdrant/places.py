@@ -117,6 +117,15 @@ class Places:
             await self._server.call(self._server.client.delete_collection(self._created[-1]))
             self._created.pop()
 
+    async def remove_left(self) -> None:
+        """Remove what a run that was killed made here."""
+        place = self._settings.place
+        listed = await self._server.call(self._server.client.get_collections())
+        names = [one.name for one in listed.collections]
+        self._created = [name for name in names if name == place or is_of(place, name)]
+        self._settled = True
+        await self.remove()
+
     async def _create(self, name: str) -> None:
         made = creation(self._settings, self._options)
         await self._server.call(self._server.client.create_collection(name, **made))

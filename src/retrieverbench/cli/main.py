@@ -20,6 +20,7 @@ from retrieverbench.cli.engine import engine
 from retrieverbench.cli.golden import golden
 from retrieverbench.cli.init import init
 from retrieverbench.cli.leaks import leaks
+from retrieverbench.cli.leftovers import leftovers
 from retrieverbench.cli.lists import adapters, engines, keys, probes
 from retrieverbench.cli.output import (
     close_streams,
@@ -49,7 +50,9 @@ def command(*, debug: bool) -> None:  # the arguments themselves are read
     """
 
 
-for part in (run, leaks, score, golden, adapters, engines, probes, keys, engine, init, baseline):
+
+_LISTS = (adapters, engines, probes, keys)
+for part in (run, leaks, score, golden, *_LISTS, engine, init, baseline, leftovers):
     command.add_command(part)
 
 

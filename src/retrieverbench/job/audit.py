@@ -150,6 +150,9 @@ async def _audit(
 
         async with _opened(job, each, connection, log, chunks) as place:
             state.place = place
+            if place.note:
+                state.notes.append(place.note)
+                job.progress.note(f"{state.entry.name}: {place.note}")
             worlds = {} if own else await exported_worlds(job, state, place)
             world = own or worlds[state.modes[0]]
             blank = _scene(job, place, world, draw, another, log)

@@ -4,6 +4,7 @@ from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response, read_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
 from retrieverbench.run.guard import Abandoned, Step
+from retrieverbench.run.leftovers import Leftover, all_left, left_at
 from retrieverbench.run.places import (
     Opened,
     Place,
@@ -34,6 +35,7 @@ __all__ = [
     "BadAnswer",
     "Connection",
     "Engines",
+    "Leftover",
     "LoadedAdapter",
     "Opened",
     "Place",
@@ -41,6 +43,7 @@ __all__ = [
     "Suite",
     "TargetEntry",
     "adapter_names",
+    "all_left",
     "ask_all",
     "build_queries",
     "capability_faults",
@@ -49,6 +52,7 @@ __all__ = [
     "fetch_engine",
     "is_loaded",
     "keys_of",
+    "left_at",
     "load_adapter",
     "load_place",
     "load_suite",

@@ -1,4 +1,8 @@
-"""A place that outlives its run is used by one at a time, and remembered until it is removed."""
+"""A place at a server is used by one run at a time, and remembered until it is removed.
+
+What remembers it is a file in the user's cache folder, written before the place is made and
+locked for as long as the run lives. A file that nobody locks is of a run that was killed.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +10,67 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from time import sleep
 
+from retrieverbench.adapter import OWN_PREFIX
 from retrieverbench.errors import BackendError, Unavailable
 
 _ATTEMPTS, _PAUSE = 5, 0.05
 """Another run that only looks whether a place is in use holds its lock for a moment."""
 
 
+class Unremembered(BackendError):
+    """The folder in which places are remembered cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A place that a run makes at a server.
+
+    `server` is told as `server_of` does, `adapter` and `layout` say how it is removed. `resumes`
+    where another run of the same suite can go on with it. `since` is the day, "" for today.
+    """
+
+    place: str
+    server: str
+    adapter: str = ""
+    layout: str = "filter"
+    resumes: bool = False
+    since: str = ""
+
+
 @dataclass(slots=True)
 class Held:
     """A place whose lock is held.
 
-    `was_begun` where a run began it before and did not remove it. `left` says the same of other
-    places at that server, a line each. Once it is `removed` nothing is remembered of it.
+    `was_begun` where a run began it before and did not remove it. `left` are other places at
+    that server of which the same is true. Once it is `removed` nothing is remembered of it.
     """
 
     was_begun: bool
-    left: tuple[str, ...]
+    left: tuple[Begun, ...]
     removed: bool = False
 
 
 @contextmanager
-def only_run_at(place: str, server: str) -> Iterator[Held]:
+def only_run_at(begun: Begun) -> Iterator[Held]:
     """Hold the lock of a place; the system frees it when the process ends, however it ends.
 
     It is a file in the user's cache folder, so it keeps apart the runs of one user on one
-    machine; `server` is told as `server_of` does. The file stays where the place stays. Raises
-    Unavailable while another run holds it, and BackendError where the folder cannot be written.
+    machine. The file stays where the place stays. Raises Unavailable while another run holds
+    it, and Unremembered where the folder cannot be written.
     """
-    path = _file_of(place, server)
-    lock = _open_and_lock(path, place, server)
+    path = _file_of(begun)
+    lock = _open_and_lock(path, begun)
     try:
-        held = Held(bool(os.fstat(lock).st_size), tuple(_left_beside(path, server)))
+        left = tuple(one for one in left_places() if one.server == begun.server)
+        held = Held(bool(os.fstat(lock).st_size), left)
         if not held.was_begun:
-            _remember(lock, path, place, server)
+            _remember(lock, path, begun)
         try:
             yield held
         finally:
@@ -54,16 +80,33 @@ def only_run_at(place: str, server: str) -> Iterator[Held]:
         os.close(lock)
 
 
-def _file_of(place: str, server: str) -> Path:
-    """A file of its own for each place at each server."""
+def left_places() -> Iterator[Begun]:
+    """Places that runs of this user on this machine began, did not remove, and do not use.
+
+    A file that names another place than its own is passed over: nothing is removed by it.
+    """
+    for path in sorted(_folder().glob("*.lock")):
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            told = json.loads(path.read_bytes())
+            begun = Begun(**told)
+            is_ours = begun.place.startswith(OWN_PREFIX) and _file_of(begun) == path
+            if is_ours and not _is_used(path):
+                yield begun
+
+
+def _folder() -> Path:
     from platformdirs import user_cache_path
 
-    name = f"{place}.{sha256(server.encode()).hexdigest()[:12]}.lock"
     folder: Path = user_cache_path("retrieverbench") / "places"
-    return folder / name
+    return folder
 
 
-def _open_and_lock(path: Path, place: str, server: str) -> int:
+def _file_of(begun: Begun) -> Path:
+    """A file of its own for each place at each server."""
+    return _folder() / f"{begun.place}.{sha256(begun.server.encode()).hexdigest()[:12]}.lock"
+
+
+def _open_and_lock(path: Path, begun: Begun) -> int:
     """The lock of the file that is there now, not of one that its last holder removed."""
     import fcntl
 
@@ -78,7 +121,8 @@ def _open_and_lock(path: Path, place: str, server: str) -> int:
                 sleep(_PAUSE)
         os.close(lock)
     raise Unavailable(
-        f"another run is using this place: {place!r} at {server} is locked on this machine",
+        f"another run is using this place: {begun.place!r} at {begun.server} is locked on this "
+        "machine",
         remedy="wait until it has ended, or give this suite another name",
     )
 
@@ -91,32 +135,20 @@ def _open_lock(path: Path) -> int:
         raise _unwritable(path, error) from error
 
 
-def _remember(lock: int, path: Path, place: str, server: str) -> None:
-    since = datetime.now(UTC).strftime("%Y-%m-%d")
+def _remember(lock: int, path: Path, begun: Begun) -> None:
+    today = replace(begun, since=datetime.now(UTC).strftime("%Y-%m-%d"))
     try:
-        os.write(lock, json.dumps({"place": place, "server": server, "since": since}).encode())
+        os.write(lock, json.dumps(asdict(today)).encode())
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> BackendError:
-    return BackendError(
-        f"load.resume: cache folder {path.parent}: cannot be written ({error.strerror})",
-        remedy="make it writable, name another one by XDG_CACHE_HOME, or remove load.resume",
+def _unwritable(path: Path, error: OSError) -> Unremembered:
+    return Unremembered(
+        f"cache folder {path.parent}: cannot be written ({error.strerror}), so a run that is "
+        "killed could not be told from one that lives, nor its place be found again",
+        remedy="make it writable, or name another one by XDG_CACHE_HOME",
     )
-
-
-def _left_beside(own: Path, server: str) -> Iterator[str]:
-    """Other places at that server that a run began and did not remove, and that none uses."""
-    for path in sorted(own.parent.glob("*.lock")):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            told = json.loads(path.read_bytes())
-            if path != own and told["server"] == server and not _is_used(path):
-                yield (
-                    f"place {told['place']!r} at {server}, begun on {told['since']} with another "
-                    "corpus, model or suite, was never removed: remove it there if nobody needs "
-                    f"it, and {path.name} from the folder 'places' of the user's cache"
-                )
 
 
 def _is_used(path: Path) -> bool:

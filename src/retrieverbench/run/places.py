@@ -27,9 +27,10 @@ from retrieverbench.run.connect import Connection
 from retrieverbench.run.covering import check_covered, differences
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.endpoint import server_of
-from retrieverbench.run.exclusive import Held, only_run_at
+from retrieverbench.run.exclusive import Begun, Held, Unremembered, only_run_at
 from retrieverbench.run.found_vectors import check_found_vectors
 from retrieverbench.run.guard import Step
+from retrieverbench.run.leftovers import left_line
 from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
@@ -153,21 +154,18 @@ async def open_adapter(
 ) -> AsyncIterator[Opened]:
     """Open an adapter; close it on the way out.
 
-    A place that is resumed is locked before, and `expected` are the chunks per tenant that it
-    will hold: one with a canary more is removed and made anew. Raises BackendError when the
-    backend fails or does not end a step, and InputError for options that the adapter refuses.
-    Whatever else an adapter raises becomes an AdapterError. A failure to close is raised, or
-    told beside what went wrong before.
+    A place that outlives a killed run is locked before. `expected` are the chunks per tenant
+    that one which is resumed will hold: with a canary more it is removed and made anew. Raises
+    BackendError when the backend fails or does not end a step, and InputError for options that
+    the adapter refuses. Whatever else an adapter raises becomes an AdapterError. A failure to
+    close is raised, or told beside what went wrong before.
     """
     async with AsyncExitStack() as locks:
-        held = Held(was_begun=False, left=())
-        if settings.resume:
-            server = await anyio.to_thread.run_sync(server_of, settings.endpoint)
-            held = locks.enter_context(only_run_at(settings.place, server))
+        held, note = await _remembered(locks, entry, loaded, settings)
         held.removed = not held.was_begun  # of what could not be opened nothing stays
         opened = Opened(entry, loaded, await _open(loaded, settings), connection, settings)
         held.removed = False
-        opened.note, opened.was_begun = "; ".join(held.left), held.was_begun
+        opened.note, opened.was_begun = note, held.was_begun
         try:
             if settings.resume:
                 await _without_canaries(opened, expected)
@@ -179,10 +177,32 @@ async def open_adapter(
                 if isinstance(error, BackendError):
                     error.args = (f"{error.reason}; and afterwards: {second.reason}",)
             else:
-                held.removed = opened.is_settled
+                held.removed = opened.is_settled or not settings.resume
             raise
         await _close(opened)
-        held.removed = opened.is_settled
+        held.removed = opened.is_settled or not settings.resume
+
+
+async def _remembered(
+    locks: AsyncExitStack, entry: TargetEntry, loaded: LoadedAdapter, settings: Settings
+) -> tuple[Held, str]:
+    """The place's lock, and what is left beside it; a run that is killed leaves it, too.
+
+    Not of a place in an engine that ends with this run, or in this process, or of the user's.
+    """
+    nothing = Held(was_begun=False, left=())
+    outlives = settings.endpoint and not entry.engine_name and is_loaded(entry, loaded)
+    if not (settings.resume or outlives):
+        return nothing, ""
+    server = await anyio.to_thread.run_sync(server_of, settings.endpoint)
+    begun = Begun(settings.place, server, entry.adapter, settings.layout, settings.resume)
+    try:
+        held = locks.enter_context(only_run_at(begun))
+    except Unremembered as error:
+        if settings.resume:
+            raise
+        return nothing, str(error)
+    return held, left_line(held.left)
 
 
 async def _open(loaded: LoadedAdapter, settings: Settings) -> Adapter:

@@ -27,6 +27,7 @@ OWN = "retrieverbench"
 _COROUTINES = ("open", "search", "describe", "close")
 _FURTHER = {
     "put": ("put", "settle"),
+    "remove": ("remove",),
     "get": ("get",),
     "delete": ("delete",),
     "move": ("move",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from typing import cast
 
 import anyio
 import pytest
@@ -16,6 +17,7 @@ from retrieverbench.adapter import (
     Explains,
     Moves,
     ReadsById,
+    Removes,
     Writable,
 )
 from retrieverbench.model import MODES, Layout, Mode, Query
@@ -25,6 +27,7 @@ from retrieverbench.testing.place import Filled, Subject, make_query
 
 _PROTOCOLS = {
     "put": Writable,
+    "remove": Removes,
     "get": ReadsById,
     "delete": Deletes,
     "move": Moves,
@@ -152,6 +155,34 @@ class LifeTests:
         anew = await subject.cls.open(settings)  # the name is free again
         assert not any((await anew.describe()).chunks.values())
         await anew.close()
+
+    @pytest.mark.anyio
+    async def test_what_a_killed_run_left_is_removed(
+        self, subject: Subject, layout: Layout
+    ) -> None:
+        """`remove` takes away all of a place, of no other, and does nothing the second time.
+
+        If it fails, look what `open` and `put` make for each tenant, and how it is found by the
+        name of the place alone.
+        """
+        subject.need("remove", "put", "resume")
+        settings, chunks = subject.settings(layout), contract_chunks()
+        left = replace(settings, resume=True)
+        killed = await subject.cls.open(left)
+        assert isinstance(killed, Writable)
+        await killed.put(chunks)
+        await killed.close()  # it was never settled, so it stays
+        cls = cast("type[Removes]", subject.cls)
+        async with subject.opened(layout, place=f"{settings.place}x") as other:
+            assert isinstance(other, Writable)
+            await other.put(chunks)
+            await other.settle()
+            for _ in range(2):
+                await cls.remove(replace(left, modes=frozenset(), dimension=0))
+            kept = Counter(chunk.tenant.value for chunk in chunks)
+            assert (await other.describe()).chunks == kept
+        async with subject.opened(layout, place=settings.place) as anew:
+            assert not any((await anew.describe()).chunks.values())
 
     @pytest.mark.anyio
     async def test_plans_are_of_this_query(self, place: Filled, mode: Mode) -> None:

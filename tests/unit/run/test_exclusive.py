@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from retrieverbench.errors import BackendError, Unavailable
-from retrieverbench.run.exclusive import only_run_at
+from retrieverbench.run.exclusive import Begun, left_places, only_run_at
 
 HOLD = """
-from retrieverbench.run.exclusive import only_run_at
-with only_run_at("rb_x", "here:1"):
+from retrieverbench.run.exclusive import Begun, only_run_at
+with only_run_at(Begun("rb_x", "here:1")):
     print("held", flush=True)
     input()
 """
@@ -27,13 +27,13 @@ def test_a_killed_holder_frees_its_lock(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert holder.stdout.readline() == b"held\n"
         with (
             pytest.raises(Unavailable, match="another run is using this place"),
-            only_run_at("rb_x", "here:1"),
+            only_run_at(Begun("rb_x", "here:1")),
         ):
             pytest.fail("was held twice")
-        with only_run_at("rb_y", "here:1"):
+        with only_run_at(Begun("rb_y", "here:1")):
             holder.kill()
             holder.wait()
-    with only_run_at("rb_x", "here:1"):
+    with only_run_at(Begun("rb_x", "here:1")):
         pass
 
 
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_made_is_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with (
         pytest.raises(BackendError, match=r"cannot be written.*XDG_CACHE_HOME"),
-        only_run_at("rb_x", "here:1"),
+        only_run_at(Begun("rb_x", "here:1")),
     ):
         pytest.fail("was held")
 
@@ -53,7 +53,7 @@ def test_a_place_of_that_name_at_another_server_is_another_place(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with only_run_at("rb_x", "here:1"), only_run_at("rb_x", "here:2") as other:
+    with only_run_at(Begun("rb_x", "here:1")), only_run_at(Begun("rb_x", "here:2")) as other:
         assert other.left == ()
 
 
@@ -61,20 +61,20 @@ def test_a_place_is_remembered_until_it_is_removed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with only_run_at("rb_old", "here:1") as old:
+    with only_run_at(Begun("rb_old", "here:1")) as old:
         assert not old.was_begun
-        with only_run_at("rb_new", "here:1") as new:
+        with only_run_at(Begun("rb_new", "here:1")) as new:
             assert new.left == (), "it is in use"
-    with only_run_at("rb_new", "here:1") as new:
+    with only_run_at(Begun("rb_new", "here:1")) as new:
         assert new.was_begun
         [told] = new.left
-        assert told.startswith("place 'rb_old' at here:1, begun on 20")
-    with only_run_at("rb_old", "here:1") as old:
+        assert (told.place, told.server, told.since[:2]) == ("rb_old", "here:1", "20")
+    with only_run_at(Begun("rb_old", "here:1")) as old:
         assert old.was_begun
         old.removed = True
-    with only_run_at("rb_new", "here:1") as new:
+    with only_run_at(Begun("rb_new", "here:1")) as new:
         assert new.left == ()
-    with only_run_at("rb_old", "here:1") as old:
+    with only_run_at(Begun("rb_old", "here:1")) as old:
         assert not old.was_begun
 
 
@@ -86,5 +86,9 @@ def test_a_file_that_holds_something_else_is_passed_over(
     folder.mkdir(parents=True)
     for number, text in enumerate(["", "{", "[]", "{}", "\xff"]):
         (folder / f"{number}.lock").write_text(text, encoding="latin-1")
-    with only_run_at("rb_x", "here:1") as held:
-        assert held.left == ()
+    with only_run_at(Begun("rb_x", "here:1")):
+        [written] = folder.glob("rb_x.*")
+        theirs = written.read_text("utf-8")
+    written.with_name("0.lock").write_text(theirs, "utf-8")
+    written.write_text(theirs.replace("rb_x", "chunks"), "utf-8")
+    assert not list(left_places())

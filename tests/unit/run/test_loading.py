@@ -18,7 +18,7 @@ from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.run import Connection, LoadedAdapter, Place, TargetEntry, open_place
 from retrieverbench.run import loading as loading_module
 from retrieverbench.run.endpoint import server_of
-from retrieverbench.run.exclusive import only_run_at
+from retrieverbench.run.exclusive import Begun, only_run_at
 from retrieverbench.run.suite import Loading
 from retrieverbench.storage import stored
 
@@ -250,7 +250,7 @@ async def test_a_place_with_chunks_of_somebody_elses_is_left_alone(theirs: list[
 
 async def test_two_runs_cannot_resume_one_place_at_once() -> None:
     store = Store()
-    with only_run_at("rb_x", server_of("")):
+    with only_run_at(Begun("rb_x", server_of(""))):
         with pytest.raises(Unavailable, match="another run is using this place: 'rb_x'"):
             await load(store, Loading(resume=True))
         assert store.opened == 0
@@ -276,7 +276,7 @@ async def test_a_place_that_is_left_is_told_to_later_runs_at_that_server() -> No
     with pytest.raises(Unavailable):
         await load(Store(Unavailable("gone")), Loading(batch=4, resume=True), name="rb_old")
     place = await load(Store(), Loading(resume=True))
-    assert place.note.startswith("place 'rb_old' at this machine:, begun on 20")
+    assert place.note.startswith("left by an earlier run at this machine:: 'rb_old' (begun on 20")
 
 
 async def test_of_a_place_that_could_not_be_opened_nothing_is_remembered() -> None:

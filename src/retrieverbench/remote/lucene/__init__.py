@@ -18,7 +18,7 @@ from retrieverbench.remote.lucene.answers import (
 from retrieverbench.remote.lucene.attach import attached_fields, bind
 from retrieverbench.remote.lucene.description import describe, settings_faults, shares_statistics
 from retrieverbench.remote.lucene.documents import delete, get, move
-from retrieverbench.remote.lucene.indices import Answer, Indices, Send
+from retrieverbench.remote.lucene.indices import Answer, Indices, Send, remove_left
 from retrieverbench.remote.lucene.mapping import field_at, vector_kind
 from retrieverbench.remote.lucene.profiling import explain
 from retrieverbench.remote.lucene.recording import show_request, show_response
@@ -64,6 +64,7 @@ __all__ = [
     "object_in",
     "read_fused",
     "read_response",
+    "remove_left",
     "search",
     "settings_faults",
     "shares_statistics",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -227,6 +227,12 @@ class Indices:
         for part in names(self.made):
             await self.send("DELETE", f"/{part}", params={"ignore_unavailable": "true"})
 
+    async def take_left(self) -> None:
+        """Take for this object's own what another made here; `remove` then removes it."""
+        there = await self.send("GET", f"/{self.all}", params={"ignore_unavailable": "true"})
+        self.made = sorted(name for name in there if name.split(".")[0] == self.place)
+        self.settled = True
+
     async def make_for(self, tenants: Iterable[TenantId]) -> None:
         """An index, or an alias, for each tenant that has none yet."""
         scopes = {self.scope(tenant).index: tenant for tenant in tenants}
@@ -266,3 +272,11 @@ class Indices:
         """Where a chunk is written: never through an alias."""
         scope = self.scope(tenant)
         return Scope(self.place, ()) if self.isolation == "alias" else scope
+
+
+async def remove_left(indices: Indices, close: Callable[[], Awaitable[None]]) -> None:
+    """Remove what a run that was killed left, and close the connections, which `close` does."""
+    try:
+        await indices.take_left()
+    finally:
+        await close()
