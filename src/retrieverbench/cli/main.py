@@ -50,7 +50,6 @@ def command(*, debug: bool) -> None:  # the arguments themselves are read
     """
 
 
-
 _LISTS = (adapters, engines, probes, keys)
 for part in (run, leaks, score, golden, *_LISTS, engine, init, baseline, leftovers):
     command.add_command(part)
