@@ -88,13 +88,27 @@ def refuse_other(path: Path, mode: int) -> None:
             )
 
 
+def whole_path(path: Path) -> Path:
+    """The path from the root and without links.
+
+    A loop of links is left as it is: who opens it is told so. Raises InputError for a path seen
+    from a folder that is gone.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: the folder that this was started in is gone; change to one that is there"
+        ) from None
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that a reader sees the old one or the new one, never half of it.
 
     A link stays a link: what it leads to is written. Raises InputError where it cannot be
     written, and for a device or pipe, which would be replaced.
     """
-    target = Path(os.path.realpath(path))
+    target = whole_path(path)
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.tmp")  # of no other process
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

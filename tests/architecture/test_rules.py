@@ -41,7 +41,7 @@ def rooms() -> set[str]:
     found = {path.stem for path in CORE.glob("*.py")} | {
         path.parent.name for path in CORE.glob("*/__init__.py")
     }
-    return found - {"__init__"}
+    return found - {"__init__", "__main__"}
 
 
 def committed() -> list[Path]:
@@ -116,6 +116,20 @@ def test_importing_the_whole_core_imports_no_client_and_no_pytest() -> None:
     loaded = set(json.loads(done.stdout))
     assert "retrieverbench" in loaded
     assert loaded & (CLIENTS | {"pytest", "retrieverbench_adapters"}) == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_paths_are_made_whole_by_one_function(path: Path) -> None:
+    """`Path.resolve` raises for a loop of links and where the folder one is in is gone."""
+    calls = [
+        node.lineno
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and not (node.args or node.keywords)
+        and node.func.attr == "resolve"
+    ]
+    assert calls == [], "use retrieverbench.files.whole_path"
 
 
 def functions(tree: ast.Module) -> Iterator[Function]:

@@ -13,7 +13,7 @@ import pytest
 
 from retrieverbench import files
 from retrieverbench.errors import InputError
-from retrieverbench.files import open_file, read_whole, write_whole
+from retrieverbench.files import open_file, read_whole, whole_path, write_whole
 
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -131,3 +131,24 @@ def test_no_more_is_read_whole_than_the_memory_can_take(
         read_whole(path)
     path.write_bytes(b"123")
     assert read_whole(path) == b"123"
+
+
+def test_a_path_seen_from_a_folder_that_is_gone_is_the_callers_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(InputError, match=r"a\.json: the folder that this was started in is gone"):
+        whole_path(Path("a.json"))
+    with pytest.raises(InputError, match="is gone"):
+        write_whole(Path("a.json"), b"")
+    assert whole_path(tmp_path / "a.json") == tmp_path.resolve() / "a.json"
+
+
+def test_a_loop_of_links_is_told_by_who_opens_it(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="Too many levels"):
+        open_file(whole_path(loop))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import whole_path
 
 if TYPE_CHECKING:
     from retrieverbench.run import TargetEntry
@@ -38,7 +39,7 @@ def added_target(word: str) -> TargetEntry:
 def adapter_name(word: str) -> str:
     """The adapter that `--adapter` names, wherever the suite lies."""
     path, _, cls = word.rpartition(":")
-    return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else word
+    return f"{whole_path(Path(path))}:{cls}" if path.endswith(".py") else word
 
 
 def by_name(given: tuple[str, ...], extra: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from retrieverbench.cli.output import reason
 from retrieverbench.errors import InputError
-from retrieverbench.files import write_whole
+from retrieverbench.files import whole_path, write_whole
 
 if TYPE_CHECKING:
     from retrieverbench.model import Artifact
@@ -52,7 +52,7 @@ def check_files(formats: Formats) -> None:
         for option, path in formats.files.items()
         if (why := _unwritable(path)) is not None
     ]
-    whole = [os.path.realpath(path) for path in formats.files.values()]
+    whole = [whole_path(path) for path in formats.files.values()]
     if len(set(whole)) < len(whole):
         faults.append(f"{' and '.join(formats.files)} name one file; name two")
     if faults:
@@ -62,10 +62,12 @@ def check_files(formats: Formats) -> None:
 def _unwritable(path: Path) -> str | None:
     import tempfile
 
-    target = Path(os.path.realpath(path))
+    target = whole_path(path)
     if target.exists() and not target.is_file():
         return "it is a folder" if target.is_dir() else "it is no regular file"
     try:
+        with suppress(FileNotFoundError):
+            target.stat()  # raises for a loop of links
         tempfile.TemporaryFile(dir=nearest(target.parent)).close()
     except OSError as error:
         return reason(error)
@@ -118,8 +120,8 @@ def shown_path(file: Path) -> str:
     where it does not lie below that: whole paths of a machine are nobody's business.
     """
     try:
-        whole, here = file.resolve(), Path.cwd()
-    except OSError:  # the folder that the command runs in is gone
+        whole, here = whole_path(file), Path.cwd()
+    except (InputError, OSError):  # the folder that the command runs in is gone
         return file.name
     roots = [folder for folder in whole.parents if (folder / ".git").exists()]
     root = roots[0] if roots else here

@@ -24,6 +24,7 @@ from retrieverbench.cli.jobs import (
 )
 from retrieverbench.cli.output import tell
 from retrieverbench.errors import AdapterError, InputError
+from retrieverbench.files import whole_path
 
 if TYPE_CHECKING:
     import anyio
@@ -118,7 +119,7 @@ def _seen_from(folder: Path, file: Path) -> str:
 
     Two such folders tell nothing that lasts, and their whole paths are nobody's business.
     """
-    folder, file = folder.resolve(), file.resolve()
+    folder, file = whole_path(folder), whole_path(file)
     if os.path.commonpath([folder, file]) == file.anchor:
         return ""
     return Path(os.path.relpath(file, folder)).as_posix()

@@ -28,7 +28,9 @@ def kept_surroundings() -> Iterator[None]:
     files at the paths that the user named, with the modes that the user's mask leaves, still
     imports, and is not broken off.
     """
-    folder = Path.cwd()
+    folder = None
+    with suppress(FileNotFoundError):  # it is gone: there is none to come back to
+        folder = Path.cwd()
     variables, limit = dict(os.environ), sys.getrecursionlimit()
     paths, finders = list(sys.path), list(sys.meta_path)
     mask = os.umask(0o077)
@@ -46,7 +48,8 @@ def kept_surroundings() -> Iterator[None]:
         with suppress(locale.Error):
             locale.setlocale(locale.LC_ALL, words)
         with suppress(OSError):  # told by whoever writes there
-            os.chdir(folder)
+            if folder is not None:
+                os.chdir(folder)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from retrieverbench.files import whole_path
 from retrieverbench.golden.beir_queries import query_record
 from retrieverbench.golden.cases import (
     Context,
@@ -77,7 +78,7 @@ def load_beir(
     _check(cases, records, judged, folder_faults)
     settle([corpus_faults, query_faults, judgement_faults])
     golden = GoldenSet(
-        name=folder.resolve().name,
+        name=whole_path(folder).name,
         version=None,
         sha256=hashlib.sha256(raw_queries + raw_judgements).hexdigest(),
         cases=cases,

@@ -110,7 +110,10 @@ def bump_command(path: Path, corpus: Path) -> str:
 
 def _typed(path: Path) -> str:
     """A path as one types it here: relative to the folder one is in, if it lies below that."""
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # it is gone
+        return str(path)
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 

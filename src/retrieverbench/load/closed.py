@@ -192,17 +192,27 @@ async def _ask(subject: Subject, plan: BlockPlan, record: BlockRecord, measured:
 
 
 def query_order(queries: int, requests: int, seed: int, round_number: int) -> list[int]:
-    """`requests` indexes below `queries`: whole shuffled passes, the last one cut.
+    """`requests` indexes below `queries`: whole shuffled passes, and a part of one.
 
-    Python's own generator: its stream is the same in every version.
+    These parts go on from round to round, so that no question is asked more than once oftener
+    than another, in a round or in all of them from the first on: percentiles weigh them alike.
     """
-    random = Random(f"{seed}/{round_number}")
-    order: list[int] = []
-    while len(order) < requests:
-        one_pass = list(range(queries))
-        random.shuffle(one_pass)
-        order += one_pass
-    return order[:requests]
+    whole, rest = divmod(requests, queries)
+    order = [
+        index
+        for number in range(whole)
+        for index in _shuffled(queries, f"{seed}/{round_number}/{number}")
+    ]
+    begun, done = divmod(round_number * rest, queries)
+    parts = [i for n in (begun, begun + 1) for i in _shuffled(queries, f"{seed}/part {n}")]
+    return order + parts[done : done + rest]
+
+
+def _shuffled(count: int, seed: str) -> list[int]:
+    """Python's own generator: its stream is the same in every version."""
+    order = list(range(count))
+    Random(seed).shuffle(order)
+    return order
 
 
 def plan_hash(queries: int, plan: ClosedPlan) -> str:
@@ -260,10 +270,7 @@ def _result(
             concurrency=plan.concurrency,
             timeout_ms=plan.timeout * 1e3,
             warmup=measured.warmup_requests,
-            distinct=min(
-                len({(query.text, query.tenant) for query in subject.queries}),
-                plan.requests * plan.rounds,
-            ),
+            distinct=_distinct(subject, measured.blocks),
             plan_hash=plan_hash(len(subject.queries), plan),
             server_ms=[value for block in measured.blocks for value in block.server_ms],
             agreement=_agreement(subject, measured, judged, plan, uids),
@@ -272,6 +279,16 @@ def _result(
     answers = sum(block.count for block in measured.blocks)
     rows = sum(block.rows for block in judged)
     return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned, rows)
+
+
+def _distinct(subject: Subject, blocks: Sequence[BlockRecord]) -> int:
+    """How many different questions were asked: two cases may ask the same one."""
+    asked = {
+        record[3]
+        for block in blocks
+        for record in RECORD.iter_unpack(memoryview(block.records)[: block.count * RECORD.size])
+    }
+    return len({(subject.queries[index].text, subject.queries[index].tenant) for index in asked})
 
 
 def _agreement(

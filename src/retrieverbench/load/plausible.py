@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from retrieverbench.errors import Code
-from retrieverbench.load.closed import ClosedPlan, plan_hash
+from retrieverbench.load.closed import ClosedPlan, plan_hash, query_order
 from retrieverbench.load.percentiles import rank_of, smallest_sample
 from retrieverbench.load.rounds import DRIFT_ROUNDS, LEAST_PER_WINDOW, variation, with_steadiness
 from retrieverbench.load.signals import SIGNALS, client_notes, judge_again
@@ -39,12 +39,13 @@ _IN_FLIGHT = re.compile(r"(\d+\.\d\d) of \d+ requests were in flight .*")
 
 
 def derived(
-    timings: Timings, plan: ClosedPlan, questions: int, distinct: int, noise: Noise | None
+    timings: Timings, plan: ClosedPlan, questions: Sequence[Hashable], noise: Noise | None
 ) -> Timings:
     """The timings with every number computed again that others of them, or the plan, give.
 
-    `questions` were asked, `distinct` of them different. An artifact holds no other agreement
-    than that of all timed answers, for all questions of an accepted run were answered.
+    `questions` were asked, in the order of the set; two of them may be equal. An artifact holds
+    no other agreement than that of all timed answers, for all questions of an accepted run were
+    answered.
     """
     ok = _answered(timings)
     p50 = _value(timings, "p50")
@@ -61,13 +62,13 @@ def derived(
         timings,
         mode="closed",
         concurrency=plan.concurrency,
-        distinct_queries=min(distinct, plan.requests * plan.rounds),
+        distinct_queries=_distinct(timings, plan, questions),
         rounds=len(timings.per_round),
         seconds=_seconds(timings, plan),
         throughput=ok / timings.seconds if ok and timings.seconds else None,
         service=_service(timings, plan),
         verdicts=tuple(verdict_words(timings.errors, p50, signals, void)) or ("ok",),
-        plan_hash=plan_hash(questions, plan),
+        plan_hash=plan_hash(len(questions), plan),
         notes=(CLOSED, *client_notes(plan.concurrency, timings.client_cpu_us, p50), *steady[:1]),
         agreement=agreement,
         signals=signals,
@@ -273,6 +274,18 @@ def _is_in_all(name: str, timings: Timings) -> bool:
 def _is_full(timings: Timings, plan: ClosedPlan) -> bool:
     """Whether every round asked all that the plan asks, and got its answer."""
     return not timings.errors and timings.requests == plan.rounds * plan.requests
+
+
+def _distinct(timings: Timings, plan: ClosedPlan, questions: Sequence[Hashable]) -> int:
+    """How many different questions the plan asks; at most as many where rounds were cut off."""
+    orders = (
+        query_order(len(questions), plan.requests, plan.seed, number)
+        for number in range(len(timings.per_round))
+    )
+    planned = len({questions[index] for order in orders for index in order})
+    if timings.requests == len(timings.per_round) * plan.requests:
+        return planned
+    return max(1, min(timings.distinct_queries, planned, timings.requests))
 
 
 def _answered(timings: Timings) -> int:

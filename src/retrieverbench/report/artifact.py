@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from retrieverbench.errors import InputError
-from retrieverbench.files import read_whole
+from retrieverbench.files import read_whole, whole_path
 from retrieverbench.model import SCHEMA, Artifact
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def newest_artifact(folder: Path) -> Path:
 
 def results_of(path: Path) -> Path:
     """The results folder of an artifact that lies where `run_path` puts it; else InputError."""
-    parents = path.resolve().parents
+    parents = whole_path(path).parents
     if len(parents) < 3 or parents[1].name != "runs":
         raise InputError(
             f"{path}: lies in no runs/<suite>/ of a results folder; "

@@ -41,7 +41,7 @@ def service_times(artifact: Artifact) -> Table:
         return Table("Service time", COLUMNS, ())
     notes = (
         *_comparable(timed),
-        _what_it_is(timed[0][1]),
+        _what_it_is([timings for _result, timings in timed]),
         *_noise(artifact),
         *_warnings(artifact),
     )
@@ -123,11 +123,12 @@ def _verdicts(timings: Timings) -> Iterator[str]:
         yield f"{verdict} ({over})" if verdict == "client-limited" and over else verdict
 
 
-def _what_it_is(first: Timings) -> str:
-    repeats = first.requests / first.distinct_queries if first.distinct_queries else 0
+def _what_it_is(timed: Sequence[Timings]) -> str:
+    repeats = [t.requests / t.distinct_queries for t in timed if t.distinct_queries]
     return (
-        f"Closed loop ({first.concurrency} workers, {first.rounds} rounds, "
-        f"{first.distinct_queries} questions asked {figure(repeats, 1, trim=True)} times each): "
+        f"Closed loop ({timed[0].concurrency} workers, {_span([t.rounds for t in timed])} rounds, "
+        f"{_span([t.distinct_queries for t in timed])} different questions, each asked "
+        f"{_span(repeats)} times on average): "
         "service time, not the latency of a user who arrives by himself. Only targets of fidelity "
         "'server' may be compared by time; the others show theirs for orientation. "
         "'client-limited' means that this process or this machine was at its limit (by the signals "
@@ -135,6 +136,12 @@ def _what_it_is(first: Timings) -> str:
         "backend alone; 'client CPU' is what this process computed per request, on average. 'same "
         "answers' is the share of timed answers with the chunks and the order of the quality pass."
     )
+
+
+def _span(values: Sequence[float]) -> str:
+    """The one value of all targets, or the smallest and the largest of them."""
+    shown = [figure(value, 1, trim=True) for value in sorted(values)]
+    return " to ".join(dict.fromkeys((shown[0], shown[-1]))) if shown else DASH
 
 
 def _noise(artifact: Artifact) -> Iterator[str]:

@@ -18,6 +18,7 @@ from types import FrameType, ModuleType
 
 from retrieverbench.adapter import CAPABILITIES, Adapter
 from retrieverbench.errors import InputError, MissingClient
+from retrieverbench.files import whole_path
 from retrieverbench.options import nearest
 from retrieverbench.run.text import FILE_MODULE, one_line
 
@@ -180,7 +181,7 @@ def _plain(name: str) -> str:
 
 def _load_file(name: str, base: Path) -> LoadedAdapter:
     file_name, _, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
-    path = (base / file_name).resolve()
+    path = whole_path(base / file_name)
     if not attribute:
         raise InputError(f"adapter: {name!r} names no class; write '{file_name}:ClassName'")
     if not path.is_file():

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
 
+from retrieverbench.files import whole_path
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Layout,
@@ -215,7 +216,7 @@ class Suite:
 
     def resolve(self, name: str) -> Path:
         """A path of the suite, seen from the suite's own folder."""
-        return (self.path.parent / name).resolve()
+        return whole_path(self.path.parent / name)
 
     def line(self, *key: str | int) -> int:
         """The line of a key in the file; 1 when it does not stand there."""

@@ -46,6 +46,13 @@ def test_files_that_cannot_be_written_are_all_told_at_once(tmp_path: Path) -> No
     ]
 
 
+def test_a_loop_of_links_is_told_before_the_run(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match="Too many levels of symbolic links"):
+        check_files(Formats(junit=loop))
+
+
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--junit and --sarif name one file"):
         check_files(Formats(tmp_path / "x", tmp_path / "a" / ".." / "x"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -306,6 +307,27 @@ async def test_every_subject_gets_the_same_queries_in_mirrored_order() -> None:
     subjects = [Subject(name, Fake([own()]).search, queries(), None) for name in ("a", "b")]
     await measure_closed(subjects, plan(rounds=2, requests=5), OWNERS, blocks.append)
     assert blocks == ["a", "b", "a", "b", "b", "a"]
+
+
+@pytest.mark.parametrize(("questions", "requests"), [(30, 40), (30, 10), (7, 21), (1, 5)])
+def test_no_question_is_asked_more_than_once_oftener_than_another(
+    questions: int, requests: int
+) -> None:
+    """Rounds that each began anew asked some of 30 questions three times, others six times."""
+    counts: Counter[int] = Counter()
+    for number in range(5):
+        order = query_order(questions, requests, seed=7, round_number=number)
+        assert len(order) == requests
+        counts.update(order)
+        asked = [counts[index] for index in range(questions)]
+        assert max(asked) - min(asked) <= 1
+
+
+async def test_questions_that_were_not_asked_are_not_counted() -> None:
+    few = await measure(Fake([own()]), requests=6, rounds=2)
+    assert few.finished.distinct_queries == 12
+    cut = await measure(Fake([own()], delay=0.2), requests=20, rounds=1, seconds=0.1)
+    assert cut.finished.distinct_queries == cut.finished.requests == 4
 
 
 def test_query_order_is_whole_passes_and_stable() -> None:

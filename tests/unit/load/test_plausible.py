@@ -59,9 +59,26 @@ def places(timings: Timings) -> list[str]:
 
 def test_what_was_measured_is_possible_and_follows() -> None:
     assert places(HONEST) == []
-    again = derived(HONEST, PLAN, 5, 5, None)
+    again = derived(HONEST, PLAN, range(5), None)
     assert replace(again, plan_hash="", seconds=SECONDS) == HONEST
     assert again.seconds == pytest.approx(SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "requests", "told", "expected"),
+    [
+        ("abcde", 100, 4, 5),
+        ("aabbc", 100, 5, 3),
+        ("abcde", 90, 4, 4),  # rounds that were cut off may have asked fewer
+        ("abcde", 90, 9, 5),
+        ("abcde", 2, 5, 2),
+    ],
+)
+def test_different_questions_follow_from_the_plan(
+    asked: str, requests: int, told: int, expected: int
+) -> None:
+    timings = replace(HONEST, requests=requests, distinct_queries=told)
+    assert derived(timings, PLAN, asked, None).distinct_queries == expected
 
 
 def percentile(

@@ -156,7 +156,17 @@ def test_what_is_noted_of_one_target_is_printed_with_its_name(notes: Callable[..
 
 
 def test_questions_and_their_repeats_are_printed(notes: Callable[..., str]) -> None:
-    assert "20 questions asked 20 times each" in notes()
+    assert "20 different questions, each asked 20 times on average" in notes()
+    assert "each asked 2.7 times on average" in notes(requests=54)
+
+
+def test_targets_that_were_asked_differently_are_all_covered(
+    make_artifact: MakeArtifact, make_result: MakeResult
+) -> None:
+    fewer = replace(TIMED, rounds=1, requests=50, distinct_queries=10)
+    artifact = make_artifact(make_result(timings=TIMED), make_result(timings=fewer))
+    told = "1 to 4 rounds, 10 to 20 different questions, each asked 5 to 20 times on average"
+    assert told in "\n".join(service_times(artifact).notes)
 
 
 def test_the_noise_floor_is_printed_rounded_up(notes: Callable[..., str]) -> None:
