@@ -35,7 +35,7 @@ Differences from the other backends:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
@@ -43,9 +43,10 @@ import anyio
 from azure.core.exceptions import ResourceNotFoundError
 
 from retrieverbench.adapter import NOBODY, Description, Settings
-from retrieverbench.errors import AdapterError, InputError, Refused, Unsupported
+from retrieverbench.errors import AdapterError, InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.options import parse_options
+from retrieverbench.remote import LONG
 from retrieverbench_adapters.azure_search.answers import Answer, only_asked_for, plain, read_hit
 from retrieverbench_adapters.azure_search.definition import index_name, tenant_index_name
 from retrieverbench_adapters.azure_search.description import (
@@ -54,7 +55,7 @@ from retrieverbench_adapters.azure_search.description import (
     weaknesses_of,
 )
 from retrieverbench_adapters.azure_search.documents import document, key
-from retrieverbench_adapters.azure_search.fields import fields_of, mapping_faults
+from retrieverbench_adapters.azure_search.fields import fields_of, mapping_faults, owners_of
 from retrieverbench_adapters.azure_search.indexes import Indexes, Row
 from retrieverbench_adapters.azure_search.options import Options, faults
 from retrieverbench_adapters.azure_search.requests import MAX_HITS, keys_filter, search_arguments
@@ -239,12 +240,25 @@ class AzureSearch:
     async def _bind(self, name: str) -> None:
         """Check the user's index as far as the credential goes; nothing is written."""
         wrong: list[str] = []
-        with suppress(Refused):  # a query key or a reader's role; `describe` says what that means
+        try:
             shown = await self._indexes.definition(name, self._indexes.answer())
+        except Refused:  # a query key or a reader's role; `describe` says what that means
+            owners = await self._owners_by_asking(name)
+        else:
             wrong = mapping_faults(self._settings, self._fields, shown)
+            owners = owners_of(self._fields, shown)
         if wrong:
             raise InputError(*wrong)
+        self._fields = replace(self._fields, owners=owners)
         await self._indexes.rows(name, f"{self._fields.tenant} ne null", 0, None)
+
+    async def _owners_by_asking(self, name: str) -> range | None:
+        """The service compares no text with a number."""
+        try:
+            await self._indexes.rows(name, f"{self._fields.tenant} eq 0", 0, None)
+        except Rejected:
+            return None
+        return LONG
 
     def _index_of(self, tenant: TenantId) -> str:
         if self._settings.attached is not None:
@@ -280,7 +294,7 @@ class AzureSearch:
         rows: list[dict[str, Any]] = []
         for begin in range(0, len(keys), MAX_HITS):
             part = keys[begin : begin + MAX_HITS]
-            condition = keys_filter(tenant, part, self._fields.tenant, field)
+            condition = keys_filter(tenant, part, self._fields, field)
             rows += await self._indexes.rows(index, condition, len(part), select)
         return rows
 

@@ -135,7 +135,7 @@ def read_hit(raw: Mapping[str, Any], fields: Fields, *, want_text: bool) -> Hit:
         text = raw["content"] if raw["text"] is None else raw["text"]
     elif want_text:
         text = text_in(raw, fields.text)
-    return Hit(uid, score, tenant, text)
+    return Hit(uid, score, None if tenant is None else str(tenant), text)
 
 
 def only_asked_for(

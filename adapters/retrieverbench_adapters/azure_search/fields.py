@@ -9,19 +9,26 @@ from typing import Any
 
 from retrieverbench.adapter import Attached, Settings
 from retrieverbench.errors import InputError
+from retrieverbench.remote import INTEGER, LONG
 
+WHOLE: Mapping[str, range] = {"Edm.Int32": INTEGER, "Edm.Int64": LONG}
+"""Types of whole numbers, and which each of them holds."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """`text` are searched in lexical mode. `metadata` None means pairs in one field of ours."""
+    """`text` are searched in lexical mode. `metadata` None means pairs in one field of ours.
+
+    `owners` are the whole numbers that the tenant field can hold, None where it holds texts.
+    """
 
     id: str
     tenant: str
     text: tuple[str, ...]
     vector: str
     metadata: Mapping[str, str] | None = None
+    owners: range | None = None
 
     @property
     def own(self) -> bool:
@@ -74,15 +81,23 @@ def mapping_faults(settings: Settings, fields: Fields, shown: Mapping[str, Any])
     return [f"azure_search: {fault}" for fault in found]
 
 
+def owners_of(fields: Fields, shown: Mapping[str, Any]) -> range | None:
+    """The whole numbers that the tenant field of an index can hold; None where it holds texts."""
+    kinds = {item["name"]: item["type"] for item in shown["fields"]}
+    return WHOLE.get(kinds.get(fields.tenant, ""))
+
+
 def _strings(fields: Fields, present: Mapping[str, Any]) -> list[str]:
+    whole = f", {' or '.join(WHOLE)}"
     roles = (
-        ("id", fields.id, "names a chunk; name such a field: the index's key is one"),
-        ("tenant", fields.tenant, "is compared exactly; put the owner into such a field, too"),
+        ("id", fields.id, (), "names a chunk; name such a field: the index's key is one"),
+        ("tenant", fields.tenant, WHOLE, "is compared exactly; put the owner into such a field"),
     )
     found = [
-        f"attach.{role}: {name!r} is {present[name]['type']}; only Edm.String {why}"
-        for role, name, why in roles
-        if present[name]["type"] != "Edm.String"
+        f"attach.{role}: {name!r} is {present[name]['type']}; only Edm.String"
+        f"{whole if more else ''} {why}"
+        for role, name, more, why in roles
+        if present[name]["type"] not in {"Edm.String", *more}
     ]
     if not present[fields.id].get("retrievable", True):
         found.append(f"attach.id: {fields.id!r} is not retrievable; hits could not be named")

@@ -10,6 +10,7 @@ from azure.search.documents.models import VectorizedQuery
 
 from retrieverbench.errors import InputError, TenantError, Unsupported
 from retrieverbench.model import Query, TenantId, Value
+from retrieverbench.remote import whole_number
 from retrieverbench_adapters.azure_search.documents import pair
 from retrieverbench_adapters.azure_search.fields import OWN, Fields
 from retrieverbench_adapters.azure_search.options import Search, TenantFilter
@@ -18,10 +19,19 @@ MAX_HITS = 1000
 _DELIMITERS = ("|", "\x1f", *map(chr, range(0xE000, 0xE100)))
 
 
-def tenant_filter(tenant: TenantId, form: TenantFilter = "eq", field: str = "tenant") -> str:
-    """The only place where a tenant condition is written."""
+def tenant_filter(
+    tenant: TenantId, form: TenantFilter = "eq", field: str = "tenant", owners: range | None = None
+) -> str:
+    """The only place where a tenant condition is written.
+
+    `owners` are the whole numbers that the field can hold, None where it holds texts; numbers
+    are compared by `eq` in either form, and what is none of them by nothing: `false`.
+    """
     if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
+    if owners is not None:
+        number = whole_number(tenant.value, owners)
+        return "false" if number is None else f"{field} eq {number}"
     if form == "eq":
         return f"{field} eq {literal(tenant.value)}"
     return one_of(field, [tenant.value])
@@ -53,15 +63,16 @@ def query_filter(
     users = " and ".join(_equality(name, value, fields) for name, value in where.items())
     if form is None:
         return users or None
-    condition = tenant_filter(tenant, form, fields.tenant)
+    condition = tenant_filter(tenant, form, fields.tenant, fields.owners)
     return f"({condition}) and ({users})" if users else condition
 
 
 def keys_filter(
-    tenant: TenantId, keys: Sequence[str], tenant_field: str = "tenant", field: str = "key"
+    tenant: TenantId, keys: Sequence[str], fields: Fields = OWN, field: str = "key"
 ) -> str:
     """The condition that the tenant's own among these documents fulfil."""
-    return f"({tenant_filter(tenant, 'eq', tenant_field)}) and ({one_of(field, keys)})"
+    condition = tenant_filter(tenant, "eq", fields.tenant, fields.owners)
+    return f"({condition}) and ({one_of(field, keys)})"
 
 
 def _equality(name: str, value: Value, fields: Fields) -> str:

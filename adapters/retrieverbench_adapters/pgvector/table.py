@@ -21,6 +21,7 @@ from psycopg.sql import Literal as Quoted
 from retrieverbench.adapter import OWN_PREFIX, Settings
 from retrieverbench.errors import Rejected, TenantError
 from retrieverbench.model import Layout, Query, TenantId, Value
+from retrieverbench.remote import LONG, whole_number
 from retrieverbench_adapters.pgvector.options import Options
 
 Parameters = dict[str, object]
@@ -36,7 +37,6 @@ BOUNDARIES: Mapping[Layout, Boundary] = {
 }
 _ALWAYS = Composed([SQL("true")])
 _MAX_NAME = 63  # bytes; PostgreSQL cuts what is longer, and two names could meet in one
-_BIGINT = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +164,14 @@ def _bound(kind: Kind, value: Value) -> object:
         return json.dumps(value)
     if kind == "bigint":
         whole = isinstance(value, (int, float)) and not isinstance(value, bool) and value % 1 == 0
-        return int(value) if whole and int(value) in _BIGINT else None
+        return int(value) if whole and int(value) in LONG else None
     return value if isinstance(value, bool if kind == "boolean" else str) else None
 
 
 def _as_column_holds(kind: Kind, tenant: str) -> object:
     """Only what the column would print in these very characters: '01' is no tenant 1."""
     if kind == "bigint":
-        plain = re.fullmatch(r"0|-?[1-9][0-9]{0,18}", tenant)
-        return int(tenant) if plain and int(tenant) in _BIGINT else None
+        return whole_number(tenant, LONG)
     if kind == "uuid":
         plain = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", tenant)
         return UUID(tenant) if plain else None

@@ -17,6 +17,7 @@ from retrieverbench_adapters.qdrant.fields import (
     POINT_ID,
     Fields,
     attached_fields,
+    owner_of,
     value_at,
 )
 from retrieverbench_adapters.qdrant.layouts import Home, home_of
@@ -80,7 +81,11 @@ async def bind(
         sample = await _sample(server, attached.name, fields)
         wrong = list(payload_faults(sample, fields))
         if sample is not None:
-            fields = replace(fields, numbered=_is_number(sample, fields))
+            fields = replace(
+                fields,
+                numbered=fields.uid != POINT_ID and _is_number(sample, fields.uid),
+                owners_numbered=_is_number(sample, fields.tenant),
+            )
     if wrong:
         raise InputError(*(f"{_place(attached)}: {fault}" for fault in wrong))
     keys = await server.shard_keys(attached.name) if settings.layout == "partition" else ()
@@ -96,8 +101,8 @@ async def count_by_reading(server: Server, name: str, fields: Fields) -> dict[st
     shown = [fields.tenant]
     async for points in server.pages(name, _PAGE, with_payload=shown, with_vectors=False):
         for point in points:
-            owner = value_at(point.payload or {}, fields.tenant)
-            counts.update([owner] if type(owner) is str else [])
+            owner = owner_of(point.payload or {}, fields)
+            counts.update([] if owner is None else [owner])
     return dict(counts)
 
 
@@ -119,7 +124,5 @@ async def _sample(server: Server, name: str, fields: Fields) -> models.Record | 
     return points[0] if points else None
 
 
-def _is_number(sample: models.Record, fields: Fields) -> bool:
-    if fields.uid == POINT_ID:
-        return False
-    return type(value_at(sample.payload or {}, fields.uid)) is int
+def _is_number(sample: models.Record, path: str) -> bool:
+    return type(value_at(sample.payload or {}, path)) is int

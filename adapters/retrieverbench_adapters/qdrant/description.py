@@ -57,14 +57,15 @@ async def count_attached(
         chunks = await count_by_reading(server, name, fields)
     if chunks is None or len(chunks) >= MOST_TENANTS:
         reason = (
-            f"chunks per tenant: more than {MOST_TENANTS} tenants, or no keyword index and more "
+            f"chunks per tenant: more than {MOST_TENANTS} tenants, or no index of them and more "
             f"than {COUNTED_BY_READING} points to be read one by one"
         )
         return Found({}, (), (reason,), slow)
     owned = sum(chunks.values())
+    kind = "number" if fields.owners_numbered else "text"
     if owned < total:
         weak.append(
-            f"{total - owned} of {total} points have no text in tenant field {fields.tenant!r}: "
+            f"{total - owned} of {total} points have no {kind} in tenant field {fields.tenant!r}: "
             "nobody finds them; give them an owner or remove them"
         )
         chunks[NOBODY] = chunks.get(NOBODY, 0) + total - owned

@@ -14,6 +14,7 @@ from qdrant_client import models
 from retrieverbench.adapter import Attached
 from retrieverbench.errors import TenantError
 from retrieverbench.model import TenantId
+from retrieverbench.remote import LONG, whole_number
 
 POINT_ID = "@point_id"
 """As `id` of an attached collection: the point's own id. No payload path begins so."""
@@ -31,7 +32,8 @@ class Fields:
     """Names of vectors, and payload fields as the paths that Qdrant's filters take.
 
     `where` maps names of user conditions to fields; None where they are kept as tokens in
-    the field WHERE. `numbered` says that the ids of chunks are numbers.
+    the field WHERE. `numbered` says that the ids of chunks are whole numbers, `owners_numbered`
+    that tenants are.
     """
 
     uid: str
@@ -41,6 +43,7 @@ class Fields:
     sparse: str
     where: Mapping[str, str] | None = None
     numbered: bool = False
+    owners_numbered: bool = False
 
     def payload(self, *, text: bool) -> list[str]:
         """The payload fields that an answer needs."""
@@ -104,6 +107,20 @@ def tenant_text(tenant: TenantId) -> str:
     if type(value) is not str or not value:
         raise TenantError(f"tenant: {value!r:.80} is not a non-empty text")
     return value
+
+
+def tenant_value(tenant: TenantId, fields: Fields) -> str | int:
+    """What is asked for: text, or the number that is written so. To Qdrant 7 is never '7'."""
+    text = tenant_text(tenant)
+    number = whole_number(text, LONG) if fields.owners_numbered else None
+    return text if number is None else number
+
+
+def owner_of(payload: Mapping[str, Any], fields: Fields) -> str | None:
+    """The one who finds a point, as tenants are named; None where nobody does."""
+    value = value_at(payload, fields.tenant)
+    kind = int if fields.owners_numbered else str
+    return str(value) if type(value) is kind else None
 
 
 def point_id(uid: str) -> str:

@@ -19,7 +19,9 @@ from retrieverbench_adapters.qdrant.fields import (
 )
 from retrieverbench_adapters.qdrant.options import Search
 
-_KEYWORD = models.PayloadSchemaType.KEYWORD
+_TYPES = models.PayloadSchemaType
+_TEXTS = frozenset({_TYPES.KEYWORD, _TYPES.UUID})
+"""Types of indexes that find a text, and can be told to be a tenant's."""
 
 
 def slowness(information: models.CollectionInfo, fields: Fields) -> list[str]:
@@ -27,13 +29,19 @@ def slowness(information: models.CollectionInfo, fields: Fields) -> list[str]:
     indexes = information.payload_schema
     found = []
     tenant = indexes.get(fields.tenant)
-    if tenant is None or tenant.data_type != _KEYWORD:
+    if not counts_by_index(information, fields):
         kind = "no index" if tenant is None else f"an index of type {tenant.data_type.value}"
+        remedy = "an integer index" if fields.owners_numbered else "a keyword index with is_tenant"
         found.append(
             f"tenant field {fields.tenant!r} has {kind}: its condition is checked point by point, "
-            "and the graph is not built for it; create a keyword index with is_tenant"
+            f"and the graph is not built for it; create {remedy}"
         )
-    elif not getattr(tenant.params, "is_tenant", None):
+    elif fields.owners_numbered:
+        found.append(
+            f"tenant field {fields.tenant!r} holds numbers, whose index cannot be told to be a "
+            "tenant's: points of one tenant do not lie together; store owners as text for that"
+        )
+    elif tenant and not getattr(tenant.params, "is_tenant", None):
         found.append(
             f"tenant field {fields.tenant!r}: its index is not told to be a tenant's: points of "
             "one tenant do not lie together; create it with is_tenant"
@@ -49,7 +57,10 @@ def slowness(information: models.CollectionInfo, fields: Fields) -> list[str]:
 def counts_by_index(information: models.CollectionInfo, fields: Fields) -> bool:
     """Whether the server can count the tenant field's values itself."""
     index = information.payload_schema.get(fields.tenant)
-    return index is not None and index.data_type == _KEYWORD
+    if index is None or not fields.owners_numbered:
+        return index is not None and index.data_type in _TEXTS
+    finds = getattr(index.params, "lookup", None) is not False  # or is for ranges alone
+    return index.data_type == _TYPES.INTEGER and finds
 
 
 def path_faults(attached: Attached) -> Iterator[str]:
@@ -110,10 +121,10 @@ def payload_faults(sample: models.Record | None, fields: Fields) -> Iterator[str
         return
     payload = sample.payload or {}
     owner = value_at(payload, fields.tenant)
-    if type(owner) is not str:
+    if type(owner) not in {str, int}:
         yield (
-            f"tenant: field {fields.tenant!r} of point {sample.id} holds {_kind(owner)}, not "
-            "text; a question's tenant is text and would never match"
+            f"tenant: field {fields.tenant!r} of point {sample.id} holds {_kind(owner)}, neither "
+            "text nor a whole number: no tenant is compared with it exactly; store the owner so"
         )
     if uid_of(sample.id, payload, fields) is None:
         yield (
@@ -136,6 +147,6 @@ def strict_faults(information: models.CollectionInfo, fields: Fields) -> Iterato
 
 def _kind(value: object) -> str:
     kinds: Mapping[type, str] = {
-        int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"
+        float: "a number", bool: "true or false", list: "a list", dict: "an object"
     }  # fmt: skip
     return kinds.get(type(value), "nothing")

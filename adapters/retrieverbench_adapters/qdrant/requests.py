@@ -18,7 +18,7 @@ from retrieverbench_adapters.qdrant.fields import (
     WHERE,
     Fields,
     point_id,
-    tenant_text,
+    tenant_value,
 )
 from retrieverbench_adapters.qdrant.options import Search
 
@@ -44,7 +44,7 @@ def tenant_filter(
 
     The user's conditions stand in a filter of their own beside the tenant's `must`.
     """
-    match = models.MatchValue(value=tenant_text(tenant))
+    match = models.MatchValue(value=tenant_value(tenant, fields))
     own = models.FieldCondition(key=fields.tenant, match=match)
     if not where:
         return models.Filter(must=[own])

@@ -10,13 +10,16 @@ from __future__ import annotations
 from retrieverbench.remote.batches import batches
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
 from retrieverbench.remote.masking import HIDDEN, LEAST, hide_secrets
+from retrieverbench.remote.numbers import INTEGER, LONG, whole_number
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line, seconds, shortened
 from retrieverbench.remote.terms import metadata_term
 
 __all__ = [
     "HIDDEN",
+    "INTEGER",
     "LEAST",
+    "LONG",
     "batches",
     "error_for",
     "hide_secrets",
@@ -26,4 +29,5 @@ __all__ = [
     "seconds",
     "shortened",
     "ties_by_uid",
+    "whole_number",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -17,13 +17,13 @@ from retrieverbench.testing import UsersIndex
 PARAMETERS = {"api-version": VERSION}
 
 
-def definition(name: str, dimensions: int) -> dict[str, object]:
+def definition(name: str, dimensions: int, kind: str) -> dict[str, object]:
     return {
         "name": name,
         "fields": [
             {"name": "id", "type": "Edm.String", "key": True},
             {"name": "pk", "type": "Edm.String", "searchable": False},
-            {"name": "org", "type": "Edm.String", "searchable": False},
+            {"name": "org", "type": kind, "searchable": False},
             {"name": "body", "type": "Edm.String"},
             {
                 "name": "embedding",
@@ -39,21 +39,25 @@ def definition(name: str, dimensions: int) -> dict[str, object]:
     }
 
 
-def document(number: int, chunk: Chunk) -> dict[str, object]:
+def document(number: int, chunk: Chunk, owner: object) -> dict[str, object]:
     return {
         "id": f"d{number}",
         "pk": chunk.uid,
-        "org": chunk.tenant.value,
+        "org": owner,
         "body": chunk.text,
         "embedding": list(chunk.vector or ()),
     }
 
 
 @asynccontextmanager
-async def make(server: Connection, chunks: Sequence[Chunk]) -> AsyncIterator[UsersIndex]:
+async def make(
+    server: Connection, chunks: Sequence[Chunk], owner: Callable[[str], object] = str
+) -> AsyncIterator[UsersIndex]:
+    """`owner` makes of a tenant's name what the index keeps of it."""
     name = f"users-{secrets.token_hex(4)}"
-    documents = {"value": [document(number, chunk) for number, chunk in enumerate(chunks)]}
-    declared = definition(name, len(chunks[0].vector or ()))
+    stored = [document(n, chunk, owner(chunk.tenant.value)) for n, chunk in enumerate(chunks)]
+    kind = "Edm.Int64" if owner is int else "Edm.String"
+    documents, declared = {"value": stored}, definition(name, len(chunks[0].vector or ()), kind)
     headers = {"api-key": server.secrets["api_key"].reveal()}
     async with httpx.AsyncClient(base_url=server.endpoint, headers=headers) as http:
         for path, body in (("/indexes", declared), (f"/indexes/{name}/docs/index", documents)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -15,13 +15,13 @@ from retrieverbench.run import Connection
 from retrieverbench.testing import UsersIndex
 
 
-def definition(dimension: int) -> dict[str, object]:
+def definition(dimension: int, kind: dict[str, object]) -> dict[str, object]:
     return {
         "settings": {"index": {"knn": True}},
         "mappings": {
             "properties": {
                 "pk": {"type": "keyword"},
-                "org": {"properties": {"id": {"type": "keyword", "ignore_above": 256}}},
+                "org": {"properties": {"id": kind}},
                 "body": {"type": "text", "analyzer": "english"},
                 "embedding": {
                     "type": "knn_vector",
@@ -33,11 +33,11 @@ def definition(dimension: int) -> dict[str, object]:
     }
 
 
-def lines(chunk: Chunk) -> str:
+def lines(chunk: Chunk, owner: object) -> str:
     vector = list(chunk.vector or ())
     document = {
         "pk": chunk.uid,
-        "org": {"id": chunk.tenant.value},
+        "org": {"id": owner},
         "body": chunk.text,
         "embedding": vector,
     }
@@ -45,14 +45,20 @@ def lines(chunk: Chunk) -> str:
 
 
 @asynccontextmanager
-async def make(server: Connection, chunks: Sequence[Chunk]) -> AsyncIterator[UsersIndex]:
+async def make(
+    server: Connection, chunks: Sequence[Chunk], owner: Callable[[str], object] = str
+) -> AsyncIterator[UsersIndex]:
+    """`owner` makes of a tenant's name what the index keeps of it."""
     name = f"users-{secrets.token_hex(4)}"
     async with httpx.AsyncClient(base_url=server.endpoint, trust_env=False, timeout=60) as http:
-        made = await http.put(f"/{name}", json=definition(len(chunks[0].vector or ())))
+        kind: dict[str, object] = {"type": "keyword", "ignore_above": 256}
+        if owner is int:
+            kind = {"type": "long"}
+        made = await http.put(f"/{name}", json=definition(len(chunks[0].vector or ()), kind))
         assert made.status_code == 200, made.text
         stored = await http.post(
             f"/{name}/_bulk?refresh=true",
-            content="".join(map(lines, chunks)),
+            content="".join(lines(chunk, owner(chunk.tenant.value)) for chunk in chunks),
             headers={"content-type": "application/x-ndjson"},
         )
         assert not stored.json()["errors"], stored.text

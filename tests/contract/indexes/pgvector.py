@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -17,11 +17,15 @@ from retrieverbench.testing import UsersIndex
 
 
 @asynccontextmanager
-async def make(server: Connection, chunks: Sequence[Chunk]) -> AsyncIterator[UsersIndex]:
+async def make(
+    server: Connection, chunks: Sequence[Chunk], owner: Callable[[str], object] = str
+) -> AsyncIterator[UsersIndex]:
+    """`owner` makes of a tenant's name what the index keeps of it."""
+    kind = "bigint" if owner is int else "text"
     name, password = f"shop_{secrets.token_hex(4)}", secrets.token_hex(8)
-    user, owner = (server.secrets[word].reveal() for word in ("user", "password"))
+    user, secret = (server.secrets[word].reveal() for word in ("user", "password"))
     async with await psycopg.AsyncConnection.connect(
-        server.endpoint, user=user, password=owner, autocommit=True
+        server.endpoint, user=user, password=secret, autocommit=True
     ) as connection:
         await register_vector_async(connection)
         for statement in (
@@ -29,13 +33,13 @@ async def make(server: Connection, chunks: Sequence[Chunk]) -> AsyncIterator[Use
             f"CREATE SCHEMA {name}",
             f"GRANT USAGE ON SCHEMA {name} TO {name}",
             (
-                f"CREATE TABLE {name}.docs (doc_id text PRIMARY KEY, owner text NOT NULL, "
+                f"CREATE TABLE {name}.docs (doc_id text PRIMARY KEY, owner {kind}, "
                 f"body text, embedding vector({len(chunks[0].vector or ())}))"
             ),
             f"GRANT SELECT ON {name}.docs TO {name}",
         ):
             await connection.execute(statement.encode())
-        rows = [(c.uid, c.tenant.value, c.text, np.asarray(c.vector)) for c in chunks]
+        rows = [(c.uid, owner(c.tenant.value), c.text, np.asarray(c.vector)) for c in chunks]
         insert = f"INSERT INTO {name}.docs VALUES (%s, %s, %s, %s)"
         await connection.cursor().executemany(insert.encode(), rows)
         fields = Attached(f"{name}.docs", "doc_id", "owner", ("body",), "embedding")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -13,29 +13,34 @@ from retrieverbench.model import Chunk
 from retrieverbench.run import Connection
 from retrieverbench.testing import UsersIndex
 
-TENANT_INDEX = {"field_name": "owner", "field_schema": {"type": "keyword", "is_tenant": True}}
+KEYWORD = {"field_name": "owner", "field_schema": {"type": "keyword", "is_tenant": True}}
+INTEGER = {"field_name": "owner", "field_schema": "integer"}
 
 
-def point(number: int, chunk: Chunk) -> dict[str, object]:
+def point(number: int, chunk: Chunk, owner: object) -> dict[str, object]:
     words = {"text": chunk.text, "model": "qdrant/bm25"}
     return {
         "id": number,
         "vector": {"v": list(chunk.vector or ()), "words": words},
-        "payload": {"pk": chunk.uid, "owner": chunk.tenant.value, "body": chunk.text},
+        "payload": {"pk": chunk.uid, "owner": owner, "body": chunk.text},
     }
 
 
 @asynccontextmanager
-async def make(server: Connection, chunks: Sequence[Chunk]) -> AsyncIterator[UsersIndex]:
+async def make(
+    server: Connection, chunks: Sequence[Chunk], owner: Callable[[str], object] = str
+) -> AsyncIterator[UsersIndex]:
+    """`owner` makes of a tenant's name what the index keeps of it."""
     name = f"docs-{secrets.token_hex(4)}"
     declared = {
         "vectors": {"v": {"size": len(chunks[0].vector or ()), "distance": "Cosine"}},
         "sparse_vectors": {"words": {"modifier": "idf"}},
     }
-    points = {"points": [point(number, chunk) for number, chunk in enumerate(chunks)]}
+    stored = [point(n, chunk, owner(chunk.tenant.value)) for n, chunk in enumerate(chunks)]
+    points, index = {"points": stored}, INTEGER if owner is int else KEYWORD
     headers = {"api-key": server.secrets["api_key"].reveal()}
     async with httpx.AsyncClient(base_url=server.endpoint, headers=headers) as http:
-        for path, body in (("", declared), ("/index", TENANT_INDEX), ("/points", points)):
+        for path, body in (("", declared), ("/index", index), ("/points", points)):
             answer = await http.put(f"/collections/{name}{path}?wait=true", json=body)
             assert answer.status_code == 200, answer.text
         yield UsersIndex(

@@ -4,7 +4,9 @@ from retrieverbench.model import TenantId
 from retrieverbench_adapters.azure_search import AzureSearch, requests
 
 
-def tenant_filter(tenant: TenantId, form: str = "eq", field: str = "tenant") -> str:
+def tenant_filter(
+    tenant: TenantId, form: str = "eq", field: str = "tenant", owners: range | None = None
+) -> str:
     return "tenant ne 'nobody'"
 
 

@@ -7,7 +7,9 @@ from retrieverbench.remote.lucene import requests
 from retrieverbench_adapters.opensearch import OpenSearch
 
 
-def tenant_filter(tenant: TenantId, field: str = "tenant") -> dict[str, Any]:
+def tenant_filter(
+    tenant: TenantId, field: str = "tenant", numbers: range | None = None
+) -> dict[str, Any]:
     return {"match_all": {}}
 
 

@@ -5,7 +5,8 @@ conditions. The language is told by the shape of the condition alone. Whatever i
 understood raises NotUnderstood and is never guessed.
 
 A document is the value of its tenant field: every field that a condition names is taken for
-that field, for the probes ask without conditions of a user's.
+that field, for the probes ask without conditions of a user's. Where a condition names a number
+the field holds numbers: an owner whose name is one in its very digits is that number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from retrieverbench.leaks.conditions import elastic, odata, qdrant, sql
-from retrieverbench.leaks.conditions.values import MISSING, NotUnderstood
+from retrieverbench.leaks.conditions.values import MISSING, NotUnderstood, as_number, wants_number
 
 __all__ = ["MISSING", "NotUnderstood", "holds", "is_absent"]
 
@@ -25,6 +26,8 @@ def holds(condition: object, owner: object) -> bool:
     """
     if condition is None:
         return True
+    if wants_number(condition):
+        owner = as_number(owner)
     if isinstance(condition, str):
         return odata.holds(condition, owner)
     if isinstance(condition, list):

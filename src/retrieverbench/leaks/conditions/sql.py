@@ -61,6 +61,6 @@ _KEYWORDS = frozenset(
 
 def _column(value: object) -> str | int | float | None:
     """A value as SQLite keeps it; what SQL has no type for becomes its JSON text."""
-    if value is None or isinstance(value, str | int | float):
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
     return json.dumps(value)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
+
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
+_NUMBER = re.compile(r"(?<![\w.])-?\d")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_COUNTS = frozenset({"min_count", "minimum_should_match", "boost"})
 
 
 class _Missing:
@@ -23,6 +30,27 @@ def values_of(owner: object) -> list[object]:
     if owner is MISSING or owner is None:
         return []
     return [item for item in owner if item is not None] if isinstance(owner, list) else [owner]
+
+
+def wants_number(condition: object) -> bool:
+    """Whether a condition compares with a number."""
+    if isinstance(condition, str):
+        return _NUMBER.search(_QUOTED.sub("", condition)) is not None
+    if isinstance(condition, Mapping):
+        compared = (value for key, value in condition.items() if key not in _COUNTS)
+        return any(not isinstance(value, str) and wants_number(value) for value in compared)
+    if isinstance(condition, list):
+        return any(not isinstance(value, str) and wants_number(value) for value in condition)
+    return isinstance(condition, int | float) and not isinstance(condition, bool)
+
+
+def as_number(owner: object) -> object:
+    """An owner as a field of numbers holds it; unchanged where its name is no whole number."""
+    if isinstance(owner, list):
+        return [as_number(one) for one in owner]
+    if isinstance(owner, str) and _WHOLE.fullmatch(owner):
+        return int(owner)
+    return owner
 
 
 def equal(one: object, other: object) -> bool:

@@ -8,7 +8,7 @@ from retrieverbench.errors import AdapterError
 from retrieverbench.model import Hit, Query, Response
 from retrieverbench.model.tenant import MAX_TENANT_BYTES
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
-from retrieverbench.remote.lucene.mapping import field_at
+from retrieverbench.remote.lucene.mapping import WHOLE, field_at
 from retrieverbench.remote.lucene.requests import ID, Fields, Json
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line
@@ -124,9 +124,14 @@ def difference(wanted: Json, got: Json) -> str:
 
 
 def tenant_field_fault(index: Json, name: str = "tenant") -> str:
-    """Why the tenant field of an index is not matched exactly; "" if it is."""
+    """Why the tenant field of an index is not matched exactly; "" if it is.
+
+    A whole number is: what is no number in its very digits is never asked for.
+    """
     tenant: Json = field_at(index["mappings"], name) or {}
     kind = tenant.get("type")
+    if kind in WHOLE:
+        return ""
     if kind != "keyword":
         parts: Json = tenant.get("fields", {})
         exact = [part for part, told in parts.items() if told.get("type") == "keyword"]

@@ -14,12 +14,11 @@ from retrieverbench.errors import InputError, Refused, Rejected
 from retrieverbench.options import nearest
 from retrieverbench.remote.lucene.answers import tenant_field_fault
 from retrieverbench.remote.lucene.indices import Indices
-from retrieverbench.remote.lucene.mapping import field_at, flat_names, vector_kind
+from retrieverbench.remote.lucene.mapping import WHOLE, field_at, flat_names, kind_at, vector_kind
 from retrieverbench.remote.lucene.requests import ID, Fields, Json
 
 _NAME = re.compile(r"[^\s*,?\"<>|\\/#:+_-][^\s*,?\"<>|\\/#:]*")
-_WHOLE = frozenset({"long", "integer", "short", "byte", "unsigned_long"})
-_EXACT = frozenset({"keyword", "boolean", "date", "ip", *_WHOLE, "double", "float"})
+_EXACT = frozenset({"keyword", "boolean", "date", "ip", *WHOLE, "double", "float"})
 _TEXTS = frozenset({"text", "match_only_text"})
 _VECTORS = frozenset({"dense_vector", "knn_vector"})
 _COSINE = frozenset({"cosine", "cosinesimil"})
@@ -60,6 +59,14 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             raise InputError(
                 f"{indices.backend}: attach.name: {attached.name!r}: {error}"
             ) from None
+        kinds = {kind_at(index["mappings"], fields.tenant) for index in got.values()}
+        if len(kinds & {"keyword", *WHOLE}) > 1:
+            told = " and ".join(sorted(map(str, kinds)))
+            wrong.append(
+                f"attach.tenant: {fields.tenant!r} is {told} in the indices behind "
+                f"{attached.name!r}: a question has one of them; attach one index"
+            )
+        indices.owners = next((WHOLE[kind] for kind in WHOLE if kind in kinds), None)
         for index in got.values():
             found = list(_absent(fields, index["mappings"]))
             wrong += found or _faults(settings, fields, index, by_script=by_script)
@@ -90,7 +97,7 @@ def _faults(settings: Settings, fields: Fields, index: Json, *, by_script: bool)
         found.append(f"attach.tenant: {fields.tenant!r}: {fault}")
     for role, name in [*exact, ("tenant", fields.tenant)]:
         field = field_at(mappings, name) or {}
-        allowed = {"keyword", *_WHOLE} if role == "id" else _EXACT
+        allowed = {"keyword", *WHOLE} if role == "id" else _EXACT
         if role != "tenant" and field.get("type") not in allowed:
             found.append(f"attach.{role}: {name!r} is {field.get('type')}; map a keyword field")
         elif field.get("index") is False:

@@ -75,9 +75,10 @@ class Indices:
     `backend` names the adapter in messages. Only what this object made is removed by it, and
     an `attached` index is not written to at all. `stored` is the value of `_source` by which
     the server gives back all that was written, vectors included. `weak` and `unchecked` are
-    what was found, or could not be read, when an attached index was bound to. With `resume` an
-    index of equal schema is a load of ours that was broken off: it is filled on, and removed
-    once it was `settled`.
+    what was found, or could not be read, when an attached index was bound to, and `owners` the
+    whole numbers that its tenant field can hold, None if it holds texts. With `resume` an index
+    of equal schema is a load of ours that was broken off: it is filled on, and removed once it
+    was `settled`.
     """
 
     backend: str
@@ -93,12 +94,14 @@ class Indices:
     stored: Json | bool = True
     weak: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    owners: range | None = None
     made: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
 
     def scope(self, tenant: TenantId) -> Scope:
         """Where the tenant's chunks lie and what restricts a search to them."""
-        return tenant_scope(self.place, self.isolation, tenant, self.text.names.tenant)
+        field = self.text.names.tenant
+        return tenant_scope(self.place, self.isolation, tenant, field, self.owners)
 
     @property
     def all(self) -> str:
@@ -189,7 +192,8 @@ class Indices:
             answer = await self.send("POST", f"/{self.all}/_search", dump(body))
             found = answer.get("aggregations", {}).get("tenants", {"buckets": []})
             for bucket in found["buckets"]:
-                counts[bucket["key"]["tenant"] or NOBODY] += bucket["doc_count"]
+                owner = bucket["key"]["tenant"]
+                counts[NOBODY if owner is None else str(owner)] += bucket["doc_count"]
             if "after_key" not in found:
                 return dict(counts)
             pages["after"] = found["after_key"]

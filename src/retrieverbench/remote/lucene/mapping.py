@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from retrieverbench.remote.lucene.requests import Json
+from retrieverbench.remote.numbers import INTEGER, LONG
+
+WHOLE: Mapping[str, range] = {
+    "long": LONG,
+    "integer": INTEGER,
+    "short": range(-(2**15), 2**15),
+    "byte": range(-(2**7), 2**7),
+    "unsigned_long": range(2**64),
+}
+"""Types of whole numbers, and which each of them holds."""
 
 
 def field_at(mappings: Json, path: str) -> Json | None:
@@ -19,6 +31,12 @@ def field_at(mappings: Json, path: str) -> Json | None:
             return None
         found, rest = inside[name], rest[len(name) :].removeprefix(".")
     return found
+
+
+def kind_at(mappings: Json, path: str) -> str | None:
+    """The type of a field; None where there is none."""
+    kind: str | None = (field_at(mappings, path) or {}).get("type")
+    return kind
 
 
 def vector_kind(field: Json) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from retrieverbench.errors import InputError, Rejected, TenantError
 from retrieverbench.model import Chunk, Layout, Query, TenantId, Value
+from retrieverbench.remote.numbers import whole_number
 from retrieverbench.remote.terms import metadata_term
 
 Json = dict[str, Any]
@@ -74,17 +75,27 @@ class TextIndex:
         return Fields("uid", "tenant", ("text",) if self.fields == "flat" else _APART, "vector")
 
 
-def tenant_filter(tenant: TenantId, field: str = "tenant") -> Json:
-    """The tenant condition; no other code writes one."""
+def tenant_filter(tenant: TenantId, field: str = "tenant", numbers: range | None = None) -> Json:
+    """The tenant condition; no other code writes one.
+
+    `numbers` are those that the field can hold; None where it holds texts.
+    """
     if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"tenant: {tenant!r:.80} is not a checked tenant")
     if len(tenant.value.encode("utf-8", "surrogatepass")) > _TERM_BYTES:
         raise TenantError(f"tenant: {tenant.value!r:.80} has more than {_TERM_BYTES} bytes")
-    return {"term": {field: tenant.value}}
+    if numbers is None:
+        return {"term": {field: tenant.value}}
+    number = whole_number(tenant.value, numbers)
+    return {"match_none": {}} if number is None else {"term": {field: number}}
 
 
 def tenant_scope(
-    place: str, isolation: Isolation, tenant: TenantId, field: str = "tenant"
+    place: str,
+    isolation: Isolation,
+    tenant: TenantId,
+    field: str = "tenant",
+    numbers: range | None = None,
 ) -> Scope:
     """Where the tenant's chunks lie and what restricts a search to them; nothing else does.
 
@@ -92,7 +103,7 @@ def tenant_scope(
     stays. `index` and `alias`: the name alone, in which the tenant is a sum, because not every
     tenant can be part of a name.
     """
-    condition = tenant_filter(tenant, field)
+    condition = tenant_filter(tenant, field, numbers)
     if isolation == "filter":
         return Scope(place, (condition,))
     name = hashlib.sha256(tenant.value.encode()).hexdigest()[:32]

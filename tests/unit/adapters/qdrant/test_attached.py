@@ -147,7 +147,7 @@ async def test_what_does_not_fit_is_told_line_by_line(front: Started) -> None:
         ({}, {"options": {}}, "search.sparse: empty; .* there are words"),
         ({}, {"options": {"search": {"sparse": "wrds"}}}, "no sparse vector 'wrds'; did you mean"),
         ({"tenant": "meta.own"}, {}, "tenant: no point has a payload field 'meta.own'"),
-        ({"tenant": "meta.n"}, {}, "tenant: field 'meta.n' of point 0 holds a number, not text"),
+        ({"tenant": "meta"}, {}, "tenant: field 'meta' of point 0 holds an object, neither"),
         ({"id": "pkey"}, {}, "id: point 0 has no text or number in payload field 'pkey'; .*'pk'"),
         ({"tenant": "a[0]"}, {}, r"tenant: 'a\[0\]' is no payload field"),
         ({"text": ("body", "")}, {}, "text.1: '' is no payload field"),

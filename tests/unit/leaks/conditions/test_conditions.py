@@ -34,9 +34,26 @@ def test_an_equality_is_true_for_its_owner_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        {"must": [{"key": "org", "match": {"value": 1}}]},
+        {"bool": {"filter": [{"term": {"org": 1}}], "minimum_should_match": 0}},
+        "(org eq 1) and (true)",
+        {"sql": '"t"."org" = %(tenant)s::bigint', "parameters": {"tenant": 1}},
+    ],
+)
+def test_an_owner_that_is_a_number_is_told_by_its_very_digits(condition: object) -> None:
+    assert holds(condition, "1")
+    for owner in ("01", "1.0", "11", "-1", "acme", "", MISSING, None, True):
+        assert not holds(condition, owner), owner
+
+
+@pytest.mark.parametrize(
     ("condition", "owner"),
     [
         (None, "globex"),
+        ("org7 ne '7'", "8"),
+        ({"must_not": [{"key": "org", "match": {"value": 7}}]}, "8"),
         ({}, "globex"),
         ({"must": [], "should": None}, MISSING),
         ({"must_not": [{"key": "tenant", "match": {"value": "globex"}}]}, None),

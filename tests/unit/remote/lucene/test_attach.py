@@ -84,7 +84,7 @@ def test_an_index_that_fits_is_bound_without_a_word() -> None:
             {"properties": {"id": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}},
             "'org.id': .*is text.*; name org.id.raw",
         ),
-        ("org", {"properties": {"id": {"type": "long"}}}, "'org.id': .*is long.*; map it as"),
+        ("org", {"properties": {"id": {"type": "double"}}}, "'org.id': .*is double.*; map it as"),
         (
             "org",
             {"properties": {"id": {"type": "keyword", "normalizer": "lower"}}},
