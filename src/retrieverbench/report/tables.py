@@ -123,8 +123,8 @@ _QUALITY = (
     "Means over the n answerable cases, each once, ± their standard error: how far a mean may "
     "be off for other questions of this kind (none where all cases gave the same). It tests no "
     "difference between two targets. An unanswered case counts as 0 and is named. 'forbidden' is "
-    "the share of answers with a superseded or forbidden chunk; 'abstained' the share of "
-    "unanswerable cases that got no chunk."
+    "the share of answers with a forbidden chunk, or a superseded one that the case does not call "
+    "relevant; 'abstained' the share of unanswerable cases that got no chunk."
 )
 
 

@@ -14,6 +14,8 @@ from retrieverbench.run.endpoint import split_credentials
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 
+LEAST_REQUESTS = 6
+"""Below this no percentile has an interval, not even the median."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -29,6 +31,7 @@ def suite_faults(suite: Suite, added: Mapping[int, str] | None = None) -> Iterat
     if not is_name(suite.name):
         yield f"{suite.place('name')}: {suite.name!r:.80} {_NAME_RULE}"
     yield from _tenant_faults(suite)
+    yield from _timing_faults(suite)
     for probe, reason in suite.leaks.accept_inconclusive.items():
         if not reason.strip():
             place = suite.place("leaks", "accept_inconclusive", probe)
@@ -116,6 +119,18 @@ def _tenant_faults(suite: Suite) -> Iterator[str]:
             parse_tenant(suite.default_tenant, suite.tenant_pattern)
         except TenantError as error:
             yield f"{suite.place('default_tenant')}: {error}"
+
+
+def _timing_faults(suite: Suite) -> Iterator[str]:
+    """A block that is over before all workers are busy has no throughput of so many workers."""
+    timing = suite.timing
+    least = max(LEAST_REQUESTS, 2 * timing.concurrency)
+    if timing.enabled and timing.requests < least:
+        yield (
+            f"{suite.place('timing', 'requests')}: {timing.requests} a block are too few for a "
+            f"median or a rate of {timing.concurrency} workers; write at least {least}, or lower "
+            "timing.concurrency"
+        )
 
 
 def _target_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:

@@ -90,3 +90,30 @@ def test_names_that_are_one_file_where_case_does_not_count(tmp_path: Path, layou
         f"{path}:9: targets.1.name: 'MEMORY' and 'memory' differ only in case; "
         "give one of them another name"
     )
+
+
+@pytest.mark.parametrize(
+    ("timing", "fault"),
+    [
+        ("concurrency = 5\nrequests = 9", "7: timing.requests: 9 a block"),
+        ("concurrency = 200", "5: timing.requests: 200 a block"),  # the default
+        ("concurrency = 1\nrequests = 5", "7: timing.requests: 5 a block"),
+        ("concurrency = 5\nrequests = 10", None),
+        ("concurrency = 1\nrequests = 6", None),
+        ("enabled = false\nconcurrency = 5\nrequests = 1", None),
+    ],
+)
+def test_a_block_has_requests_enough_for_all_its_workers(
+    tmp_path: Path, timing: str, fault: str | None
+) -> None:
+    """One request of one of five workers was printed as 207 a second of five."""
+    file = tmp_path / "suite.toml"
+    file.write_text(f"{HEAD}[timing]\n{timing}\n", encoding="utf-8")
+    if fault is None:
+        load_suite(file)
+        return
+    with pytest.raises(InputError) as raised:
+        load_suite(file)
+    (told,) = raised.value.faults
+    assert told.startswith(f"{file}:{fault} are too few for a median or a rate of")
+    assert "write at least" in told
