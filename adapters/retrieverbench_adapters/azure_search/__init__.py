@@ -230,7 +230,10 @@ class AzureSearch:
 
     async def _open(self) -> None:
         if self._settings.attached is not None:
-            await self._bind(self._settings.attached.name)
+            try:
+                await self._bind(self._settings.attached.name)
+            except Rejected as error:  # nothing but what the suite names was asked for
+                raise InputError(f"azure_search: attach: {error.reason}") from error
         elif self._shared:
             await self._indexes.ensure(index_name(self._settings.place))
         else:

@@ -52,7 +52,7 @@ def make_keys(entry: AttachEntry, chunks: Iterable[Chunk], place: str) -> dict[s
     """
     keys: dict[str, str] = {}
     for chunk in chunks:
-        key = _key(entry.matches, chunk)
+        key = key_of(entry.matches, chunk)
         if key is None:
             raise InputError(
                 f"{place}.matches: chunk {chunk.uid!r} of the corpus has no {entry.matches}; "
@@ -68,7 +68,8 @@ def make_keys(entry: AttachEntry, chunks: Iterable[Chunk], place: str) -> dict[s
     return keys
 
 
-def _key(matches: str, chunk: Chunk) -> str | None:
+def key_of(matches: str, chunk: Chunk) -> str | None:
+    """What the index's id field holds of a chunk; None where the chunk has no such thing."""
     if matches == "uid":
         return chunk.uid
     if matches == "id":

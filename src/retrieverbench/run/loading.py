@@ -137,7 +137,7 @@ class Sender:
             return 0
         step = max(1, len(chunks) // SAMPLE)
         sample = chunks[::step][:SAMPLE]
-        for tenant, own in _by_tenant(sample).items():
+        for tenant, own in by_tenant(sample).items():
             stored = await self._stored(self.adapter, tenant, own)
             wrong = next((chunk.uid for chunk in own if chunk.uid not in stored), None)
             if wrong is not None:
@@ -167,7 +167,7 @@ class Sender:
     ) -> list[Chunk]:
         """The chunks of a batch that the backend does not hold."""
         there: set[str] = set()
-        for tenant, own in _by_tenant(batch).items():
+        for tenant, own in by_tenant(batch).items():
             count = held.get(tenant.value, 0)
             is_whole = count == whole[tenant.value]
             if count and isinstance(self.adapter, ReadsById) and (compare or not is_whole):
@@ -225,7 +225,8 @@ def _copy(chunk: Chunk) -> Chunk:
     return replace(chunk, vector=vector, metadata=dict(chunk.metadata))
 
 
-def _by_tenant(chunks: Sequence[Chunk]) -> dict[TenantId, list[Chunk]]:
+def by_tenant(chunks: Sequence[Chunk]) -> dict[TenantId, list[Chunk]]:
+    """The chunks of each tenant, in their order."""
     groups: dict[TenantId, list[Chunk]] = {}
     for chunk in chunks:
         groups.setdefault(chunk.tenant, []).append(chunk)

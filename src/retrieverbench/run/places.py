@@ -24,7 +24,7 @@ from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
-from retrieverbench.run.covering import check_covered, differences
+from retrieverbench.run.covering import LookedUp, check_covered, differences, look_up
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.endpoint import server_of
 from retrieverbench.run.exclusive import Begun, Held, Unremembered, only_run_at
@@ -334,10 +334,16 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
 async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
     """What is there of a place that is not loaded."""
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
+    found = LookedUp()
     if opened.entry.attach is not None:
+        step = opened.step("get", STEP_TIMEOUTS)
+        found = await look_up(opened.adapter, opened.entry.attach, chunks, step)
         check_covered(description, chunks)
-    told = differences(description, count_per_tenant(chunks))
-    return _Loaded(description, differs=hide_secrets(told, hidden_values(opened.settings.secrets)))
+    told = differences(description, count_per_tenant(chunks), found)
+    hidden = hidden_values(opened.settings.secrets)
+    return _Loaded(
+        description, note=hide_secrets(found.note, hidden), differs=hide_secrets(told, hidden)
+    )
 
 
 def is_loaded(entry: TargetEntry, loaded: LoadedAdapter) -> bool:
