@@ -90,6 +90,8 @@ def option_lines(cls: type, indent: str = "", *, internal: Collection[str] = ())
     `internal` fields of `cls` are left out: no file may set them.
     """
     told = inspect.cleandoc(cls.__doc__ or "")
+    if told.startswith(f"{cls.__name__}("):  # a dataclass without one gets its signature
+        told = ""
     yield from (f"{indent}# {line}".rstrip() for line in told.splitlines())
     kinds = typing.get_type_hints(cls, include_extras=True)
     for option in fields(cls):
@@ -136,7 +138,10 @@ def _type_text(kind: Any) -> str:
     known = {bool: "true | false", int: "whole number", float: "number", str: "text"}
     if kind in known:
         return known[kind]
-    return "table" if origin in (dict, Mapping) or is_dataclass(kind) else "list"
+    if origin in (dict, Mapping) or is_dataclass(kind):
+        return "table"
+    plain = origin or kind
+    return "list" if isinstance(plain, type) and issubclass(plain, Collection) else "any value"
 
 
 def _limit_text(limit: object) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from annotated_types import Ge, Le
 
 from retrieverbench.errors import InputError
-from retrieverbench.options import nearest, parse_options
+from retrieverbench.options import nearest, option_lines, parse_options
 
 
 @dataclass(frozen=True)
@@ -152,3 +152,16 @@ def test_fields_that_the_caller_fills_in_are_no_keys() -> None:
     assert told({"parts": [{"sise": 1}]}) == (
         "here: parts.0.sise: unknown key; did you mean 'size'?"
     )
+
+
+@dataclass
+class Undocumented:
+    anything: Any = None
+    several: Sequence[int] | None = None
+
+
+def test_a_type_that_no_file_knows_by_name_is_not_called_a_list() -> None:
+    assert list(option_lines(Undocumented)) == [
+        "anything = (not set)  # any value",
+        "several = (not set)  # list",
+    ]

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from retrieverbench.cli.output import printable
+from retrieverbench.cli.streams import kept_streams
+from retrieverbench.cli.surroundings import kept_surroundings
 from retrieverbench.errors import InputError, MissingClient, RetrieverBenchError
 
 
@@ -18,29 +21,15 @@ def adapters(*, name: str | None, as_json: bool) -> None:
 
     With a NAME: what a suite may set for it under `connect`, `place` and `search`.
     """
-    from retrieverbench.run import adapter_names, load_adapter
+    from retrieverbench.run import adapter_names
 
+    with kept_streams(), kept_surroundings():  # adapters' files are executed
+        lines = _option_lines(name) if name is not None else []
+        rows = [_adapter_row(known) for known in adapter_names()] if name is None else []
+    for line in lines:
+        click.echo(printable(line))
     if name is not None:
-        _tell_options(name)
         return
-    rows: list[dict[str, object]] = []
-    for known in adapter_names():
-        try:
-            loaded = load_adapter(known)
-        except MissingClient as error:
-            rows.append({"adapter": known, "missing": str(error)})
-            continue
-        except RetrieverBenchError as error:
-            reason = " ".join(str(error).split()).removeprefix("adapter: ")
-            rows.append({"adapter": known, "broken": reason})
-            continue
-        rows.append(
-            {
-                "adapter": known,
-                "distribution": f"{loaded.distribution} {loaded.version}",
-                "capabilities": sorted(loaded.cls.capabilities),
-            }
-        )
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -53,17 +42,40 @@ def adapters(*, name: str | None, as_json: bool) -> None:
         click.echo(f"{listed:<{first}}{distribution:<{second}}{words}")
 
 
-def _tell_options(name: str) -> None:
-    """Every option of an adapter, with types and defaults, where its class tells them."""
-    from retrieverbench.options import option_lines
+def _adapter_row(name: str) -> dict[str, object]:
+    """What an adapter is and can do, or why it cannot be used."""
     from retrieverbench.run import load_adapter
 
-    options = getattr(load_adapter(name).cls, "options", None)
-    if not isinstance(options, type):
-        click.echo(f"{name}: its class has no `options`; see its own documentation")
-        return
-    for line in option_lines(options):
-        click.echo(line)
+    try:
+        loaded = load_adapter(name)
+    except MissingClient as error:
+        return {"adapter": name, "missing": str(error)}
+    except RetrieverBenchError as error:
+        reason = " ".join(str(error).split()).removeprefix("adapter: ")
+        return {"adapter": name, "broken": reason}
+    return {
+        "adapter": name,
+        "distribution": f"{loaded.distribution} {loaded.version}",
+        "capabilities": sorted(loaded.cls.capabilities),
+    }
+
+
+def _option_lines(name: str) -> list[str]:
+    """Every option of an adapter, with types and defaults, where its class tells them."""
+    from retrieverbench.options import option_lines
+    from retrieverbench.run import load_adapter, one_line
+
+    cls = load_adapter(name).cls
+    try:
+        options = getattr(cls, "options", None)
+        if not isinstance(options, type):
+            return [f"{name}: its class has no `options`; see its own documentation"]
+        return list(option_lines(options))
+    except (Exception, SystemExit) as error:  # types and defaults of foreign code
+        raise InputError(
+            f"adapter: {name!r}: its `options` cannot be shown: {type(error).__name__}: "
+            f"{one_line(error)}; write a dataclass whose types and defaults can be read"
+        ) from error
 
 
 @click.command()
@@ -142,18 +154,19 @@ def engines(*, as_json: bool) -> None:
     from retrieverbench.engines import engine_names, load_engine
 
     rows: list[dict[str, Any]] = []
-    for name in engine_names():
-        found = load_engine(name)
-        rows.append(
-            {
-                "engine": name,
-                "fidelity": found.FIDELITY,
-                "missing": found.missing(),
-                "bytes_to_fetch": getattr(found, "unfetched", int)(),
-                "adapter_missing": _missing_client(name),
-                "notes": list(getattr(found, "NOTES", ())),
-            }
-        )
+    with kept_streams(), kept_surroundings():  # a plugin may have the name of an engine's adapter
+        for name in engine_names():
+            found = load_engine(name)
+            rows.append(
+                {
+                    "engine": name,
+                    "fidelity": found.FIDELITY,
+                    "missing": found.missing(),
+                    "bytes_to_fetch": getattr(found, "unfetched", int)(),
+                    "adapter_missing": _missing_client(name),
+                    "notes": list(getattr(found, "NOTES", ())),
+                }
+            )
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return

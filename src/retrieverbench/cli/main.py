@@ -26,6 +26,7 @@ from retrieverbench.cli.output import (
     close_streams,
     is_fault_of_writing,
     open_streams,
+    printable,
     reason,
     tell,
     unbroken,
@@ -134,16 +135,11 @@ def _log_to_stderr() -> None:
 def _show(error: RetrieverBenchError) -> None:
     """One line per fault; the causes below, indented."""
     lines = error.faults if isinstance(error, InputError) else (str(error),)
-    for line in map(_one_line, lines):
+    for line in map(printable, lines):
         click.echo(line if line.startswith("warning: ") else f"error: {line}", err=True)
     cause = error.__cause__
     if cause is not None and _adds_words(cause, error):
         click.echo(f"  caused by {type(cause).__name__}: {' '.join(str(cause).split())}", err=True)
-
-
-def _one_line(text: str) -> str:
-    """With escapes for whatever a name of a file can do to a terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _adds_words(cause: BaseException, error: BaseException) -> bool:

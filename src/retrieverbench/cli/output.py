@@ -71,6 +71,11 @@ def tell(text: str, stream: TextIO | None = None) -> None:
         click.echo(text, stream, err=True)
 
 
+def printable(text: str) -> str:
+    """With escapes for whatever a name of a file, or a text of others, can do to a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody watches; a closed stream is None."""
     return stream is not None and not stream.closed and stream.isatty()

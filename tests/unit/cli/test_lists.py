@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from importlib import metadata
@@ -129,6 +130,58 @@ def test_options_come_with_type_and_default() -> None:
     assert '  analyzer = "english"  # "english" | "standard"' in lines
     assert "  b = 0.75  # number, >= 0, <= 1" in lines
     assert "  rrf_k = 60  # whole number, >= 1" in lines
+
+
+CLASS = """
+from dataclasses import dataclass, field
+TYPES, DEFAULTS = {"__annotations__": {"a": int}}, {"a": field(default_factory=lambda: 1 / 0)}
+class Exits(type):
+    def __getattribute__(cls, name): raise SystemExit(0)
+class Mine:
+    capabilities = frozenset({"lexical", "filter"})
+    async def open(cls): pass
+    search = describe = close = open
+    open = classmethod(open)
+    OPTIONS
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ("class options: pass", "TypeError: must be called with a dataclass"),
+        ("options = dataclass(type('o', (), {'__annotations__': {'a': 'Nope'}}))", "NameError"),
+        ("class options(metaclass=Exits): pass", "SystemExit: 0"),
+        ("options = dataclass(type('o', (), TYPES | DEFAULTS))", "ZeroDivisionError: division"),
+    ],
+)
+def test_options_that_cannot_be_read_are_the_fault_of_their_file(
+    tmp_path: Path, options: str, fault: str
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(CLASS.replace("OPTIONS", options), encoding="utf-8")
+    with pytest.raises(InputError, match=f"its `options` cannot be shown: {fault}"):
+        CliRunner().invoke(adapters, [f"{file}:Mine"], catch_exceptions=False)
+
+
+def test_what_a_file_says_of_its_options_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    doc = "options = dataclass(type('o', (), {'__doc__': 'one\\x1b[31m\\u202etwo'}))"
+    file.write_text(CLASS.replace("OPTIONS", doc), encoding="utf-8")
+    done = CliRunner().invoke(adapters, [f"{file}:Mine"], catch_exceptions=False)
+    assert done.stdout == "# one\\x1b[31m\\u202etwo\n"
+
+
+def test_a_file_that_closes_the_output_is_shown_all_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import os\nos.close(1)\n" + CLASS.replace("OPTIONS", ""), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "retrieverbench", "adapters", f"{file}:Mine"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "its class has no `options`" in done.stdout, done.stderr
 
 
 def printed_tables() -> dict[str, list[str]]:
