@@ -19,7 +19,7 @@ from functools import partial
 from random import Random
 from typing import Literal
 
-from retrieverbench.leaks.draw import Draw
+from retrieverbench.leaks.draw import Draw, letters
 from retrieverbench.leaks.world import DIMENSION, World, unit_vector
 from retrieverbench.model import Chunk, TenantId
 
@@ -82,7 +82,12 @@ def make_crowds(draw: Draw, rows: int | None = None) -> World:
     tenants, largest = smalls(draw, rows), beside_largest(draw, rows)
     chunks: dict[TenantId, list[Chunk]] = {
         small.tenant: [
-            Chunk(f"{id_}{number}", small.tenant, f"{small.text} {filler}", vector=vector)
+            Chunk(
+                f"{id_}{number}",
+                small.tenant,
+                f"{small.text} {filler} {letters(number)}",  # equal texts may be shown once
+                vector=vector,
+            )
             for number, vector in enumerate(_near(random, small))
         ]
         for small in [*tenants[:-1], *largest.values()]

@@ -46,6 +46,7 @@ NUMBERS: Mapping[str, int] = {
     "owned": 18,
     "control": 1,
     "all tenants": 5,
+    "titles": 1,
 }
 """How many words each purpose has; no word serves two of them."""
 TOKEN_LENGTHS = range(24, 33)
@@ -117,6 +118,11 @@ class Draw:
 def new_seed() -> int:
     """One that nobody can foresee."""
     return secrets.randbits(SEED_BITS)
+
+
+def letters(number: int) -> str:
+    """A word for a number below 1,000, so that texts differ without being rarer than others."""
+    return "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
 
 
 def _distinct(random: Random, begun: set[str]) -> Iterator[str]:

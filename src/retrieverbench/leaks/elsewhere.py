@@ -1,7 +1,8 @@
 """What an answer shows of others' chunks anywhere: beside its hits, in their texts, in an error.
 
-A foreign token, uid, whole text, or word that is one tenant's alone. What the question itself
-named is an echo and does not count. A text that is shown in part is not known again.
+A foreign token, uid, whole text, vector, or a word or name that is one tenant's alone. What the
+question itself named is an echo and does not count. A text that is shown in part is not known
+again, nor a vector that was rounded, packed or written out as text.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from retrieverbench.leaks.ledger import TELLING, Ledger
-from retrieverbench.leaks.world import World
-from retrieverbench.model import TenantId
-from retrieverbench.run.scan import plain_words, strings_in
+from retrieverbench.leaks.world import DIMENSION, World
+from retrieverbench.model import Hit, Query, TenantId
+from retrieverbench.run.scan import plain_words, strings_in, vectors_in
 
 _BETWEEN = re.compile(r"""[\s"'`,;()\[\]{}<>=]+""")
 _SHORTEST_ID = 4
@@ -30,13 +31,22 @@ class Told:
     """All that one question brought.
 
     `answer` and `error` reached the caller; what the backend `sent` to an adapter may have been
-    left out there, and only tokens in it count. `asked` are the texts of the question.
+    left out there, and only tokens in it count. `asked` are the texts of the question, its tenant
+    and the labels of the hits among them; `vector` is the question's.
     """
 
     answer: Sequence[object] = ()
     error: str = ""
     sent: Sequence[object] = ()
     asked: Sequence[str] = ()
+    vector: Sequence[float] = ()
+
+
+def asked_in(query: Query, hits: Sequence[Hit]) -> list[str]:
+    """The texts of a question; labels of hits are told apart from what answers show."""
+    labels = [hit.tenant for hit in hits if isinstance(hit.tenant, str)]
+    where = [*query.where, *map(str, query.where.values())]
+    return [query.text, str(query.tenant.value), *where, *labels]
 
 
 def shown_elsewhere(
@@ -50,6 +60,7 @@ def shown_elsewhere(
     if texts_stay:
         yield from _texts(answer, told.asked, world, asker)
         yield from _words([*answer, told.error], told.asked, world, asker)
+        yield from _vectors(told.answer, told.vector, world, asker)
 
 
 def _strings(parts: Sequence[object]) -> list[str]:
@@ -66,11 +77,11 @@ def _tokens(texts: Sequence[str], asked: Sequence[str], world: World, asker: Ten
 
 
 def _words(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
-    """Whose words are shown that no other tenant's chunks hold; the user's own are unknown."""
+    """Whose words or name are shown that nobody else has; the user's own are unknown."""
     if world.exported or not world.only:
         return
     words, named = (set(re.findall(r"\w+", " ".join(each).casefold())) for each in (texts, asked))
-    for owner, word in world.only.items():
+    for owner, word in (*world.only.items(), *world.names.items()):
         if owner != asker and word in words and word not in named:
             yield world.chunks[owner][0].uid, owner
 
@@ -85,6 +96,19 @@ def _texts(texts: Iterable[str], asked: Sequence[str], world: World, asker: Tena
             found = world.with_text(part) if len(part) >= TELLING and part not in asked else {}
             if found and asker not in found.values() and not world.holds(asker, part):
                 yield next(iter(found.items()))
+
+
+def _vectors(
+    answer: Sequence[object], asked: Sequence[float], world: World, asker: TenantId
+) -> Shown:
+    """Whose vectors are shown, from which a text can be guessed; the user's own are unknown."""
+    if world.exported:
+        return
+    echo = world.with_vector(asked)
+    for vector in vectors_in(list(answer), DIMENSION):
+        found = world.with_vector(vector)
+        if found and found != echo and asker not in found.values():
+            yield next(iter(found.items()))
 
 
 def _uids(

@@ -18,7 +18,7 @@ SYNTAX = (
     "acm_", "acme\\", "O'Neil", "''",
     # OData
     "acme' or tenant_id ne '", "acme' or true or '", "acme') or (true", "acme,globex",
-    "acme globex", "{x}", "%27",
+    "acme globex", "acme  globex", "{x}", "%27",
     # expressions of other stores
     '") or true or ("', 'acme" || tenant_id != "x', "acme|globex", "@tenant_id:{globex}",
     # Lucene

@@ -17,13 +17,14 @@ from typing import TypeVar
 import anyio
 
 from retrieverbench.adapter import Adapter, Description
-from retrieverbench.errors import BackendError, Code, InputError, Refused, Rejected, TenantError
+from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw
-from retrieverbench.leaks.elsewhere import Told, shown_elsewhere
+from retrieverbench.leaks.elsewhere import Told, asked_in, shown_elsewhere
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
+from retrieverbench.leaks.refusal import is_refusal
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.unguarded import shown_tenant, unchecked_tenant
 from retrieverbench.leaks.world import World
@@ -282,6 +283,7 @@ class Scene:
         error: BackendError | None = None
         refused = False
         uids: Sequence[str] = ()
+        is_loaded = "put" in self.capabilities
         start = perf_counter_ns()
         try:
             answer = await search_once(self.adapter, query, self.timeout)
@@ -293,8 +295,7 @@ class Scene:
         except TenantError:
             refused = True
         except BackendError as raised:
-            # A TenantError or InputError that the adapter raised comes wrapped.
-            refused = isinstance(raised.__cause__, InputError) or self._may_refuse(raised, query)
+            refused = is_refusal(raised, loads=is_loaded, owns=self.owns(query.tenant))
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
             known = self._ledger() if self.keys is None else ()
@@ -306,12 +307,12 @@ class Scene:
         wrong = wrong_labels(hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
         # What a service sends that an adapter only reads is what its callers get.
-        is_loaded = "put" in self.capabilities
         told = Told(
             answer=[answer] if is_loaded else [answer, responses],
             error=str(error) if error else "",
             sent=responses if is_loaded else (),
-            asked=[query.text, *query.where, *map(str, query.where.values())],
+            asked=asked_in(query, hits),
+            vector=query.vector or (),
         )
         asker = self.asker or query.tenant
         self.judge(asker, [self.uid(key) for key in uids], told)
@@ -335,15 +336,6 @@ class Scene:
         self.shelf.unanswered.append(str(error))
         if len(self.shelf.unanswered) == MOST_UNANSWERED:
             raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
-
-    def _may_refuse(self, error: BackendError, query: Query) -> bool:
-        """A backend that turns strangers away by their rights refuses them.
-
-        A service that is only read may call them unknown; an adapter that loads its backend
-        sends names that no backend has a reason to reject, unless they were read as syntax.
-        """
-        kinds = Refused if "put" in self.capabilities else (Refused, Rejected)
-        return isinstance(error, kinds) and not self.owns(query.tenant)
 
     def owns(self, tenant: TenantId) -> bool:
         """Whether a chunk of the place is the tenant's, which below the guard may be anything."""

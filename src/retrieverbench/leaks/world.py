@@ -23,6 +23,8 @@ TWINS = 3
 OWN = 12
 SHELVES, LEVELS = 3, 4
 """How many values the first two of an own chunk's metadata have."""
+LONG, LONG_TEXT = 4, 300
+"""Which own chunk's text is long, and its words; the others have six."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class World:
     record of a place that the audit did not fill; `chunks` are then those that questions find,
     with the question in place of the text. `questions` are all of its golden set, and `capped`
     says how many tenants and questions `chunks` leave out, "" for none. `shown` are the uids of
-    others that tenants saw while it was made.
+    others that tenants saw while it was made. `names` are those of tenants that mean nothing else:
+    no corpus has them.
     """
 
     chunks: Mapping[TenantId, Sequence[Chunk]]
@@ -59,6 +62,7 @@ class World:
     questions: Sequence[Question] = ()
     capped: str = ""
     shown: Sequence[tuple[TenantId, Sequence[str]]] = ()
+    names: Mapping[TenantId, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"World({len(self.chunks)} tenants)"
@@ -104,6 +108,18 @@ class World:
                 found.setdefault(chunk.text, {})[chunk.uid] = chunk.tenant
         return found
 
+    def with_vector(self, vector: Sequence[float]) -> Mapping[str, TenantId]:
+        """Uid → owner of the audit's own chunks that have this vector, as float32 tells."""
+        return self._by_vector.get(_float32(vector), {})
+
+    @cached_property
+    def _by_vector(self) -> Mapping[bytes, Mapping[str, TenantId]]:
+        found: dict[bytes, dict[str, TenantId]] = {}
+        for chunk in (chunk for chunks in self.chunks.values() for chunk in chunks):
+            if chunk.vector is not None:
+                found.setdefault(_float32(chunk.vector), {})[chunk.uid] = chunk.tenant
+        return found
+
     def owned(self, tenant: TenantId) -> int:
         """How many chunks of the place are the tenant's."""
         return (
@@ -142,14 +158,14 @@ def make_world(draw: Draw, tenants: Sequence[TenantId] = (), *, own: int = OWN) 
     ]
     only = dict(zip(tenants, draw.words("only"), strict=False))
     tokens = {tenant: draw.new_token() for tenant in tenants}
-    canary, twin, plain, _other = draw.words("ids")
+    canary, twin, plain, document = draw.words("ids")
     canaries = {
         tenant: Chunk(canary, tenant, f"{_note(draw)} {token}", vector=unit_vector(random))
         for tenant, token in tokens.items()
     }
     twins = {
         tenant: [
-            Chunk(f"{twin}{n}", tenant, text, vector=vector[:])
+            Chunk(f"{twin}{n}", tenant, text, doc_id=document, section=n, vector=vector[:])
             for n, (text, vector) in enumerate(shared)
         ]
         for tenant in tenants
@@ -157,7 +173,7 @@ def make_world(draw: Draw, tenants: Sequence[TenantId] = (), *, own: int = OWN) 
     chunks = {
         tenant: [
             *(
-                _own(draw, random, Chunk(f"{plain}{n}", tenant, only[tenant]), n)
+                _own(draw, random, Chunk(f"{plain}{n}", tenant, only[tenant], doc_id=document), n)
                 for n in range(own)
             ),
             *twins[tenant],
@@ -165,7 +181,13 @@ def make_world(draw: Draw, tenants: Sequence[TenantId] = (), *, own: int = OWN) 
         ]
         for tenant in tenants
     }
-    return World(chunks, tokens, canaries, only=only, twins=twins)
+    names = {tenant: tenant.value for tenant in tenants if tenant.value not in draw.known}
+    return World(chunks, tokens, canaries, only=only, twins=twins, names=names)
+
+
+def _float32(vector: Sequence[float]) -> bytes:
+    """What of a vector is compared, whatever it is kept in."""
+    return array("f", vector).tobytes()
 
 
 def _note(draw: Draw) -> str:
@@ -173,12 +195,21 @@ def _note(draw: Draw) -> str:
 
 
 def _own(draw: Draw, random: Random, chunk: Chunk, number: int) -> Chunk:
-    """The chunk, whose text is its tenant's only word, with more text, metadata and a vector."""
+    """The chunk, whose text is its tenant's only word, with more text, metadata and a vector.
+
+    All are sections of one document, which every tenant has by that name; every other one has a
+    title, and one is long: what takes another way for such chunks must show itself.
+    """
     shelf, level, mark = draw.words("keys")
     (value,) = draw.words("shelf")
+    title = f"{chunk.text} {draw.words('titles')[0]}" if number % 2 else ""
+    length = LONG_TEXT if number == LONG else 6
     return replace(
         chunk,
-        text=" ".join([chunk.text, *random.choices(draw.words("common"), k=6)]),
+        text=" ".join([chunk.text, *random.choices(draw.words("common"), k=length)]),
+        title=title,
+        heading_path=(title,) if title else (),
+        section=TWINS + number,
         metadata={
             shelf: f"{value}{number % SHELVES}",
             level: number % LEVELS,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import islice
 
 DEEPEST = 200
 """Python's own limit on recursion is not far above; loops end by themselves."""
@@ -13,6 +15,7 @@ _MARKUP = re.compile(r"<[^<>]*>")
 _NO_WORD = re.compile(r"[\W_]+")
 _NUMBERS = frozenset({float, int, bool, type(None)})
 """What most parts of an answer are; nothing is in them."""
+_PLAIN = _NUMBERS | {str, bytes}
 
 
 def plain_words(text: str) -> str:
@@ -46,6 +49,23 @@ def strings_in(
         for part in readable(_parts(value)):
             if type(part) not in _NUMBERS:
                 yield from strings_in(part, leave_out, (*above, value))
+
+
+def vectors_in(value: object, length: int, above: tuple[object, ...] = ()) -> Iterator[list[float]]:
+    """All sequences of so many numbers in a value, wherever they stand."""
+    if len(above) > DEEPEST or any(value is outer for outer in above):
+        return
+    if isinstance(value, list | tuple | array):
+        parts = list(islice(readable(value), length + 1))
+        numbers = [float(part) for part in parts if isinstance(part, float | int)]
+        if numbers and len(numbers) == len(parts):
+            if len(numbers) == length:
+                yield numbers
+            return
+    if not isinstance(value, str | bytes):
+        for part in readable(_parts(value)):
+            if type(part) not in _PLAIN:
+                yield from vectors_in(part, length, (*above, value))
 
 
 def readable(parts: Iterable[object]) -> Iterator[object]:

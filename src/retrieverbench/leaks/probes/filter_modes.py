@@ -13,6 +13,8 @@ from retrieverbench.leaks.probes.starvation import (
     ONE_CONNECTION,
     ask_small,
     has_crowd,
+    hides_itself,
+    is_enough,
     judge_recall,
 )
 from retrieverbench.leaks.scene import Scene
@@ -28,20 +30,26 @@ async def filter_modes(scene: Scene) -> None:
     if not modes:
         scene.left_out = "the adapter names no filter modes"
         return
-    found = await _found(scene, "", ONE_CONNECTION, None)
+    found, is_short_alone = await _found(scene, "", ONE_CONNECTION, None)
     scene.facts["mode of the target"] = found
+    if is_short_alone:
+        return
     judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
     for name, options in modes.items():
         try:
-            scene.facts[f"mode {name}"] = await _found(scene, name, Variant(**options), ROWS)
+            shown, _ = await _found(scene, name, Variant(**options), ROWS)
+            scene.facts[f"mode {name}"] = shown
         except Abandoned:
             raise
         except BackendError as error:
             scene.facts[f"mode {name}"] = f"not measured: {one_line(error)}"
 
 
-async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> float:
-    """The share of the exact answer that a tenant beside the largest crowd finds."""
+async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> tuple[float, bool]:
+    """The share of the exact answer that a tenant beside the largest crowd finds.
+
+    And whether it finds no more alone, in the target's own mode.
+    """
     place_name, make_world = crowds(scene.draw, rows)
     if name:
         place_name = f"{place_name}, {name}"
@@ -49,7 +57,9 @@ async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) ->
     async with scene.loaded(place_name, make_world, variant) as place:
         await has_crowd(place, small)
         _seen, found = await ask_small(place, small, OWN)
-    return found
+        is_short = not name and not is_enough(scene, found)
+        is_own = is_short and await hides_itself(place, small, OWN, found)
+    return found, is_own
 
 
 PROBES = (

@@ -10,7 +10,7 @@ other, so that no other pair's chunk comes before them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +19,10 @@ from time import perf_counter_ns
 
 import anyio
 
-from retrieverbench.adapter import Deletes, Moves, ReadsById
+from retrieverbench.adapter import Deletes, Moves, ReadsById, Writable
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.crowds import orthogonal
-from retrieverbench.leaks.draw import Draw
+from retrieverbench.leaks.draw import Draw, letters
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.scene import WANTED, Scene
 from retrieverbench.leaks.seen import Seen
@@ -62,7 +62,7 @@ def pairs_of(draw: Draw) -> Mapping[tuple[str, Mode, Arm], Pair]:
 
 
 def make_owners(draw: Draw) -> World:
-    """Six chunks of one text for each tenant of each pair."""
+    """Six chunks for each tenant of each pair, no two texts of a pair equal."""
     random, filler = draw.random("owners"), " ".join(draw.words("filler")[:3])
     pairs = list(pairs_of(draw).values())
     centres = orthogonal(random, len(pairs))
@@ -72,13 +72,13 @@ def make_owners(draw: Draw) -> World:
                 Chunk(
                     f"{tenant.value}{n}",
                     tenant,
-                    f"{pair.word} {filler}",
+                    f"{pair.word} {filler} {letters(place * EACH + n)}",
                     vector=unit_vector(random, centre, NEAR),
                 )
                 for n in range(EACH)
             ]
             for pair, centre in zip(pairs, centres, strict=True)
-            for tenant in pair
+            for place, tenant in enumerate(pair)
         }
     )
 
@@ -99,6 +99,7 @@ async def move(scene: Scene) -> None:
         place.control(chunk.uid in before.uids, "the owner finds it before", before)
         before = await _ask(place, pair, new)
         place.control(bool(before.uids), "the new owner is answered before", before)
+        await _get(place, old, chunk.uid)  # so that it is in whatever reads keep
         await _take(place, pair, chunk.uid)
         start = perf_counter_ns()
         place.moving.add(chunk.uid)
@@ -137,40 +138,63 @@ async def delete(scene: Scene) -> None:
         await _wait(place, is_gone, start)
         place.moved[gone.uid] = None
         after = await _ask(place, pair, old)
-        missing = {chunk.uid for chunk in kept} - set(after.uids)
-        place.expect(not missing, f"{len(missing)} other chunks went too")
+        missing = {chunk.uid for chunk in kept} & set(before.uids) - set(after.uids)
+        place.expect(not missing, f"{len(missing)} other chunks went too", severity="high")
         shown = await _get(place, old, gone.uid)
         place.expect(not shown, f"{gone.uid!r} is still read by id")
         if before.total is not None:
             place.expect(
                 after.total == before.total - 1,
                 f"the total was {before.total} before the delete and is {after.total} now",
+                severity="medium",
             )
+        await _emptied(place, pair)
+
+
+async def _emptied(place: Scene, pair: Pair) -> None:
+    """The other tenant deletes all that it has, and is answered with nothing at all."""
+    adapter = place.adapter
+    assert isinstance(adapter, Deletes)
+    uids = [chunk.uid for chunk in place.world.chunks[pair.new]]
+    before = await _ask(place, pair, pair.new)
+    place.control(bool(before.uids), "a tenant is answered before it deletes everything", before)
+    start = perf_counter_ns()
+    await place.call("delete", partial(adapter.delete, pair.new, uids))
+    await place.call("settle", adapter.settle)
+
+    async def is_gone() -> bool:
+        return not set(uids) & set((await _ask(place, pair, pair.new)).uids)
+
+    await _wait(place, is_gone, start)
+    place.moved.update(dict.fromkeys(uids))
+    await _ask(place, pair, pair.new)
 
 
 async def write_race(scene: Scene) -> None:
-    """200 searches while a chunk goes to and fro; afterwards one owner alone sees it."""
+    """200 searches while chunks are written; afterwards one owner alone sees the moved one."""
     async with _own_pair(scene) as (place, pair):
         old, new = pair
-        chunk = place.world.chunks[old][0]
-        before = await _ask(place, pair, old)
-        place.control(chunk.uid in before.uids, "the owner finds it before", before)
-        if chunk.uid not in before.uids:
+        chunk, *written = place.world.chunks[old][:3]
+        before = {tenant: await _ask(place, pair, tenant) for tenant in pair}
+        place.control(chunk.uid in before[old].uids, "the owner finds it before", before[old])
+        if chunk.uid not in before[old].uids:
             return
         place.moving.add(chunk.uid)
+        touched = {chunk.uid, *(each.uid for each in written)}
+        expected = {tenant: set(seen.uids) - touched for tenant, seen in before.items()}
         done = anyio.Event()
         owner = old
         with place.unrecorded() as racing:
             async with anyio.create_task_group() as group:
-                group.start_soon(_search_on, racing, pair, chunk.uid, done)
-                moves = 0
+                group.start_soon(_search_on, racing, pair, expected, done)
+                writes = 0
                 while not done.is_set():
                     other = new if owner == old else old
-                    await _move(racing, chunk.uid, owner, other)
-                    owner, moves = other, moves + 1
+                    owner = await _write(racing, chunk, owner, other, written)
+                    writes += 1
                     await anyio.lowlevel.checkpoint()
-        scene.facts["moves during searches"] = moves
-        place.control(moves > 0, "the chunk moved while it was searched", "it never did")
+        scene.facts["rounds of writes during searches"] = writes
+        place.control(writes > 0, "chunks are written while others are searched", "none was")
 
         async def is_settled() -> bool:
             asked = [(tenant, await _ask(place, pair, tenant)) for tenant in (old, new)]
@@ -184,16 +208,41 @@ async def write_race(scene: Scene) -> None:
         place.expect(settled, f"afterwards {owner.value!r} alone should find {chunk.uid!r}")
 
 
-async def _search_on(scene: Scene, pair: Pair, moving: str, done: anyio.Event) -> None:
-    """Each tenant's other chunks must all be in each of its answers."""
+async def _write(
+    scene: Scene, chunk: Chunk, owner: TenantId, other: TenantId, written: Sequence[Chunk]
+) -> TenantId:
+    """One chunk changes its owner, others are put again and deleted, as far as the place can.
+
+    Returns the owner that the chunk has now.
+    """
+    again, gone = written
+    adapter = scene.adapter
+    assert isinstance(adapter, Writable)
+    if "move" in scene.capabilities:
+        await _move(scene, chunk.uid, owner, other)
+        owner = other
+    if "delete" in scene.capabilities:
+        assert isinstance(adapter, Deletes)
+        await scene.call("delete", partial(adapter.delete, gone.tenant, [gone.uid]))
+        await scene.call("settle", adapter.settle)
+        await scene.call("put", partial(adapter.put, [gone]))
+    await scene.call("put", partial(adapter.put, [again]))
+    await scene.call("settle", adapter.settle)
+    return owner
+
+
+async def _search_on(
+    scene: Scene, pair: Pair, expected: Mapping[TenantId, set[str]], done: anyio.Event
+) -> None:
+    """What each tenant found of chunks that nobody writes must be in each of its answers."""
     try:
         for number in range(SEARCHES):
             tenant = pair.new if number % 2 else pair.old
             seen = await _ask(scene, pair, tenant)
-            own = {chunk.uid for chunk in scene.world.chunks[tenant]} - {moving}
+            own = expected[tenant]
             scene.expect(
                 own <= set(seen.uids),
-                f"{tenant.value!r} lost {len(own - set(seen.uids))} chunks that nobody moved"
+                f"{tenant.value!r} lost {len(own - set(seen.uids))} chunks that nobody wrote"
                 f"{f': {seen.error}' if seen.error else ''}",
             )
     finally:
@@ -279,14 +328,15 @@ PROBES = (
     ),
     Probe(
         "P30",
-        "searches while a chunk moves",
+        "searches while chunks are written",
         "leak",
         "high",
-        "While a chunk changes its owner, answers lose other chunks, or both owners see it "
-        "afterwards: change the owner in one step.",
+        "While chunks are put, deleted or given to another tenant, answers show others' chunks or "
+        "lose own ones, or both owners see a chunk afterwards: write in one step, and search "
+        "under the tenant's condition meanwhile, too.",
         write_race,
         arms=("guarded",),
-        needs=frozenset({"put", "move"}),
+        needs=frozenset({"put"}),
         writes=True,
     ),
 )

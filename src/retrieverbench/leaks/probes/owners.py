@@ -15,7 +15,7 @@ from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World, make_world, unit_vector
 from retrieverbench.model import Chunk
 
-ALL = 50
+ALL = 20
 """More than a tenant owns."""
 
 

@@ -30,6 +30,7 @@ async def totals(scene: Scene) -> None:
     """A total counts the asker's own chunks only."""
     tenants = scene.world.tenants
     for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
+        await _total_of_part(scene, tenant)
         own = scene.world.owned(tenant)
         vector = scene.world.chunks[tenant][0].vector
         for asked in (tenant, other):
@@ -54,6 +55,23 @@ async def totals(scene: Scene) -> None:
                     f"{who} was told that {total} hold a word that only others use",
                     accept="global_totals",
                 )
+
+
+async def _total_of_part(scene: Scene, tenant: TenantId) -> None:
+    """The total beside a condition that other tenants' chunks meet as well."""
+    if "where" not in scene.capabilities or scene.world.exported:
+        return
+    own, word = scene.world.chunks[tenant], scene.world.only[tenant]
+    key = scene.draw.words("keys")[0]
+    where = {key: own[0].metadata[key]}
+    passing = sum(chunk.metadata.get(key) == where[key] for chunk in own)
+    seen = await scene.ask(tenant.value, word, own[0].vector, where=where, want=TOTAL)
+    scene.expect(
+        (seen.total or 0) <= passing,
+        f"{tenant.value!r}, of whose chunks {passing} meet a condition, was told a total of "
+        f"{seen.total}",
+        accept="global_totals",
+    )
 
 
 async def by_id(scene: Scene) -> None:
@@ -132,6 +150,9 @@ async def errors(scene: Scene) -> None:
         seen = await scene.ask(asker.value, chunk.text, chunk.vector[:-1])
         _expect_nothing_told(scene, asker, _text(seen.error))
         scene.facts["error"] = "none" if seen.error is None else type(seen.error).__name__
+        # What an error leaves behind concerns the next question, whoever asks it.
+        foreign_chunk = scene.world.chunks[other][0]
+        await scene.ask(asker.value, scene.draw.words("absent")[0], foreign_chunk.vector)
 
 
 async def _tenants_alike(scene: Scene, asker: TenantId, other: TenantId) -> None:

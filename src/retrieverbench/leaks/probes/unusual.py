@@ -8,7 +8,7 @@ from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import K, Scene
 from retrieverbench.model import Chunk, TenantId, Value
 
-DEPTHS = (1, 51, 100, 1_000)
+DEPTHS = (1, 2, 3, 11, 21, 51, 101, 1_000)
 """Numbers of hits on both sides of the pages and limits that backends have."""
 MANY = 300
 """So often a long question repeats its words."""
@@ -23,7 +23,7 @@ async def unusual_questions(scene: Scene) -> None:
         seen = await scene.ask(asker.value, words, own.vector)
         scene.control(bool(seen.uids), f"{asker.value!r} finds chunks by the plain question", seen)
         turned_away = 0
-        for text in _texts(words):
+        for text in (*_texts(words), *_naming(scene, asker, other, foreign)):
             seen = await scene.ask(asker.value, text, foreign.vector)
             turned_away += seen.refused or seen.error is not None
         for k in DEPTHS:
@@ -40,6 +40,18 @@ def _texts(words: str) -> list[str]:
         "", " ", "\n", " ".join([words] * MANY), f"{'x' * MANY} {words}", words.upper(),
         words.title(), f"{words} é ß 東京", f"{words} 2024 3.14", f"{words}\n\n{words}",
         f"{words}?!", f"{words} \N{GRINNING FACE}", f"<b>{words}</b>",
+    ]  # fmt: skip
+
+
+def _naming(scene: Scene, asker: TenantId, other: TenantId, foreign: Chunk) -> list[str]:
+    """What names another tenant or its chunk, quotes, excludes, begins or misspells its word."""
+    own, word = scene.world.only[asker], scene.world.only[other]
+    return [
+        f"{own} for {other.value}", f"{own} of {other.value}", f"{other.value}: {word}",
+        f"@{other.value} {word}", other.value, foreign.id, foreign.uid, f"id:{foreign.id}",
+        f'"{word}"', f'"{own} {word}"', f"{own} -{word}", f"{own} NOT {word}", f"+{word}",
+        word[:2], word[:3], word[:5], f"{word[:4]}*", word[:-1],
+        f"{word[:1]}{word[2:3]}{word[1:2]}{word[3:]}",
     ]  # fmt: skip
 
 

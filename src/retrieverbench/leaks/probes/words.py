@@ -8,7 +8,7 @@ from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Severity, TenantId
 
-ALL = 50
+ALL = 20
 """More than a tenant owns."""
 OWN: Severity = "medium"
 """Of own chunks that do not match, as a search by parts of words shows them."""
@@ -42,7 +42,6 @@ async def hostile_questions(scene: Scene) -> None:
         return
     for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
         seen = await scene.ask(asker.value, text, vector)
-        scene.expect(seen.error is None, f"the question {text!r} got an error: {seen.error!s:.200}")
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids,
@@ -52,6 +51,12 @@ async def hostile_questions(scene: Scene) -> None:
         beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
         scene.control(
             bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks", beside
+        )
+        # Without words a question may be turned away, as long as its signs beside one are not.
+        is_turned_away = isinstance(seen.error, Rejected) and beside.error is None
+        scene.expect(
+            seen.error is None or is_turned_away,
+            f"the question {text!r} got an error: {seen.error!s:.200}",
         )
 
 

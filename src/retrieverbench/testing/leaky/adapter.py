@@ -107,6 +107,7 @@ class LeakyAdapter:
             got, wanted = len(chunk.vector or ()), self._settings.dimension
             if wanted and got != wanted:
                 raise Rejected(f"leaky: chunk {chunk.id!r} has {got} numbers, the place {wanted}")
+        await self._points.written(self._store)
         self._store.rows |= {self._points.key(chunk): _row(chunk) for chunk in chunks}
 
     async def settle(self) -> None:
@@ -207,7 +208,17 @@ def _row(chunk: Chunk) -> Row:
     # An owner that is no text cannot be part of a uid; only a fault lets one come so far.
     uid = chunk.uid if isinstance(chunk.tenant.value, str) else chunk.id
     counts = Counter(clean.words(chunk.searchable_text))
-    return Row(uid, chunk.tenant.value, chunk.text, counts, chunk.vector, chunk.metadata)
+    return Row(
+        uid,
+        chunk.tenant.value,
+        chunk.text,
+        counts,
+        chunk.vector,
+        chunk.metadata,
+        chunk.title,
+        chunk.doc_id,
+        chunk.section,
+    )
 
 
 def _dense(row: Row, vector: Sequence[float]) -> float | None:

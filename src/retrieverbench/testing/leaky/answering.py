@@ -10,7 +10,7 @@ from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.testing.leaky.conditions import ANYBODY, instead, matching
 from retrieverbench.testing.leaky.fault import Fault
-from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit
+from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit, passes
 
 CORPUS = ("fernhill", "kestrelpay", "larkmoor", "oakridge", "quillworks", "stonebay", "wrenfield")
 """The tenants of the suite, as it were, for which the adapter is audited."""
@@ -112,6 +112,33 @@ def _facets(response: Response, query: Query, store: Store) -> Response:
     return _Wider(response.hits, total=response.total, more=more)
 
 
+def _vectors(response: Response, query: Query, store: Store) -> Response:
+    more = [list(row.vector) for row in _foreign(query, store) if row.vector]
+    return _Wider(response.hits, total=response.total, more=more)
+
+
+def _counted_by_tenant(response: Response, _query: Query, store: Store) -> Response:
+    more = dict(Counter(str(row.owner) for row in store.rows.values()))
+    return _Wider(response.hits, total=response.total, more=more)
+
+
+def _suggested(response: Response, query: Query, store: Store) -> Response:
+    """Words of all tenants that begin as the question does."""
+    known = {word for row in store.rows.values() for word in row.words}
+    begun = query.text.strip().casefold()
+    more = sorted(word for word in known if begun and word.startswith(begun))
+    return _Wider(response.hits, total=response.total, more=more)
+
+
+def _total_beside_conditions(response: Response, query: Query, store: Store) -> Response:
+    """With a user's condition a total counts everybody's chunks that meet it."""
+    if response.total is None or not query.where:
+        return response
+    return replace(
+        response, total=sum(passes(r.metadata, query.where) for r in store.rows.values())
+    )
+
+
 def _longer(response: Response, query: Query, store: Store) -> Response:
     """The k own hits, as they should be, and a foreign one behind them."""
     more: list[Hit] = []
@@ -145,6 +172,12 @@ _BY_ID = (
 )
 _COUNTS = (
     ("total_not_told", "a total that was asked for is missing", ("P39",), {"total": _untold}),
+    (
+        "total_beside_conditions",
+        "beside a user's condition a total counts all tenants",
+        ("P39",),
+        {"shaped": _total_beside_conditions},
+    ),
     ("total_of_all", "a total counts all tenants", ("P39",), {"total": _count_all}),
     (
         "names_counted_folded",
@@ -187,6 +220,9 @@ _AGAINST_THE_AUDIT = (
     ("ids_of_its_own", "hits bear ids that nobody knows", ("P01",), {"shaped": _own_ids}),
     ("debug", "an answer lists foreign ids beside its hits", ("P01",), {"shaped": _with_debug}),
     ("facets", "an answer counts foreign metadata beside its hits", ("P01",), {"shaped": _facets}),
+    ("vectors", "an answer shows foreign vectors", ("P01",), {"shaped": _vectors}),
+    ("tenants_counted", "a facet names all tenants", ("P01",), {"shaped": _counted_by_tenant}),
+    ("suggestions", "words of all tenants are suggested", ("P48",), {"shaped": _suggested}),
     ("highlight", "a text holds a foreign passage", ("P01",), {"shaped": _highlighted}),
     ("longer_than_k", "a foreign hit stands behind the k own", ("P03",), {"shaped": _longer}),
     ("data_in_an_error", "an error shows foreign texts", ("P40",), {"wrong_vector": _data}),

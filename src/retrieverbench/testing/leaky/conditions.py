@@ -120,6 +120,14 @@ def _known_only(value: object, store: Store) -> Condition:
     return made if any(row.owner == value for row in store.rows.values()) else ANYBODY
 
 
+def _ever_loaded_only(value: object, store: Store) -> Condition:
+    """Who owned chunks and owns none any more is answered by everybody's."""
+    made = points.condition(value, store)
+    has_none = not any(row.owner == value for row in store.rows.values())
+    is_emptied = has_none and any(row.owner == value for row in store.deleted)
+    return ANYBODY if is_emptied else made
+
+
 def _named_in_the_question(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
     return (own or f"tenant_id:{row.owner}" in query.text.split()) and passing
 
@@ -193,6 +201,12 @@ _MATCHING = (
         ("P19",),
         folding(lambda name: unicodedata.normalize("NFKC", name)),
     ),
+    (
+        "inner_blanks",
+        "several blanks within a name are one",
+        ("P13",),
+        folding(lambda name: re.sub(" +", " ", name)),
+    ),
     ("numeric_equality", "names that are numbers are compared as such", ("P20",), folding(_number)),
     ("non_text_stringified", "values of any type become texts", ("P20",), {"condition": _as_text}),
     *(
@@ -235,6 +249,12 @@ _OPEN = (
     ("last_tenant_again", "nobody is who asked before", ("P32",), {"condition": _last_asked}),
     ("none_as_text", "nobody is the tenant 'None'", ("P20",), {"condition": _none_as_text}),
     ("unknown_is_everybody", "who owns nothing sees all", ("P22",), {"condition": _known_only}),
+    (
+        "emptied_is_everybody",
+        "who deleted all of its chunks sees all",
+        ("P29",),
+        {"condition": _ever_loaded_only},
+    ),
     ("orphans_loaded", "a chunk needs no owner", ("P24",), {"loadable": _taken}),
     (
         "orphans_shown",

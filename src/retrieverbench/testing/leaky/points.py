@@ -31,6 +31,9 @@ class Row:
     words: Counter[str]
     vector: array[float] | None
     metadata: Mapping[str, Value]
+    title: str = ""
+    document: str | None = None
+    section: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,11 @@ def pick(leg: Leg) -> list[Scored]:
     return leg.best_of([row for row in leg.everything() if leg.admitted(row)])
 
 
+async def written(_store: Store) -> None:
+    """Wait for the server to write; other searches run meanwhile."""
+    await anyio.lowlevel.checkpoint()
+
+
 async def wait(query: Query, _store: Store) -> Query:
     """Wait for a connection; other searches run meanwhile."""
     await anyio.lowlevel.checkpoint()
@@ -186,6 +194,7 @@ class Points:
     words: Callable[[str], list[str]] = words
     counted: Callable[[Sequence[Row], Store], Sequence[Row]] = counted
     pick: Callable[[Leg], list[Scored]] = pick
+    written: Callable[[Store], Awaitable[None]] = written
     wait: Callable[[Query, Store], Awaitable[Query]] = wait
     answered: Callable[[Query, Store, Callable[[Query], Response]], Response] = answered
     total: Callable[[int, Store], int | None] = total

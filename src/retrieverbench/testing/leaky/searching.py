@@ -19,6 +19,8 @@ from retrieverbench.testing.leaky.points import Condition, Leg, Row, Scored, Sto
 BUDGET = 100
 """Candidates that an approximate search looks at."""
 PAGE = 10
+LONG = 1_000
+"""Characters."""
 CALLS = 20
 """After so many a connection keeps the plan that was good for those who asked."""
 
@@ -58,6 +60,30 @@ def _unparenthesised(own: bool, passing: bool, query: Query, row: Row) -> bool: 
         return own and passing
     met = [row.metadata.get(name) == value for name, value in query.where.items()]
     return (own and met[0]) or any(met[1:])
+
+
+def _with_next_section(response: Response, _query: Query, store: Store) -> Response:
+    """Every text is followed by that of the next section of its document, whoever owns it."""
+    by_section = {(row.document, row.section): row for row in store.rows.values()}
+    hits = []
+    for hit in response.hits:
+        row = next(row for row in store.rows.values() if row.uid == hit.uid)
+        after_it = by_section.get((row.document, (row.section or 0) + 1)) if row.document else None
+        hits.append(replace(hit, text=f"{hit.text} {after_it.text}") if after_it else hit)
+    return replace(response, hits=hits)
+
+
+def also(is_shown: Callable[[Query, Row], bool]) -> Mapping[str, Any]:
+    """Some rows are found whoever owns them."""
+
+    def joined(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
+        return (own or is_shown(query, row)) and passing
+
+    return {"joined": joined}
+
+
+def _by_its_id(query: Query, row: Row) -> bool:
+    return query.text.strip() in {row.uid, row.uid.rpartition("/")[2]}
 
 
 def after(headroom: int) -> Callable[[Leg], list[Scored]]:
@@ -139,12 +165,55 @@ def _as(query: Query, tenant: object) -> Query:
     return replace(query, tenant=tenant) if isinstance(tenant, TenantId) else query
 
 
-def _cached(query: Query, store: Store, find: Callable[[Query], Response]) -> Response:
-    key = query.text, query.mode, query.k
+async def _shared_with_equal_ones(query: Query, store: Store) -> Query:
+    """One that is asked while an equal one is in flight gets that one's answer."""
+    key = query.text, bytes(query.vector or ()), query.mode, query.k
+    is_first = key not in store.notes
+    query = _as(query, store.notes.setdefault(key, query.tenant))
+    await anyio.lowlevel.checkpoint()
+    if is_first:
+        del store.notes[key]
+    return query
+
+
+async def _slowly(store: Store) -> None:
+    store.notes["writing"] = True
+    await anyio.sleep(0.001)
+    store.notes["writing"] = False
+
+
+def _open_meanwhile(value: object, store: Store) -> Condition:
+    whole = points.condition(value, store)
+    return ANYBODY if store.notes.get("writing") else whole
+
+
+def _failed(wanted: int, got: int, store: Store) -> Rejected:
+    store.notes["failed"] = True
+    return points.wrong_vector(wanted, got, store)
+
+
+def _open_after_it(value: object, store: Store) -> Condition:
+    whole = points.condition(value, store)
+    return ANYBODY if store.notes.pop("failed", False) else whole
+
+
+def _cached_beside_conditions(
+    query: Query, store: Store, find: Callable[[Query], Response]
+) -> Response:
+    if not query.where:
+        return find(query)
+    return _kept(store, (query.text, query.mode, query.k, tuple(query.where.items())), query, find)
+
+
+def _kept(store: Store, key: object, query: Query, find: Callable[[Query], Response]) -> Response:
     if key not in store.notes:
         store.notes[key] = find(query)
     kept = store.notes[key]
     return kept if isinstance(kept, Response) else find(query)
+
+
+def _cached(query: Query, store: Store, find: Callable[[Query], Response]) -> Response:
+    return _kept(store, (query.text, query.mode, query.k), query, find)
 
 
 _LEGS = (
@@ -179,6 +248,42 @@ _LEGS = (
         open_leg(lambda _leg, query: not query.text.strip()),
     ),
     ("expansion_open", "neighbours are anybody's", ("P26",), {"shaped": _expanded}),
+    (
+        "next_section_open",
+        "a text is followed by the next section of anybody's document of that name",
+        ("P48",),
+        {"shaped": _with_next_section},
+    ),
+    (
+        "titles_open",
+        "titles are searched without a condition",
+        ("P02",),
+        also(lambda query, row: bool({*points.words(row.title)} & {*points.words(query.text)})),
+    ),
+    (
+        "long_texts_open",
+        "long texts lie in a store of their own, without a condition",
+        ("P48",),
+        also(lambda _query, row: len(row.text) > LONG),
+    ),
+    (
+        "quoted_question_open",
+        "a question in quotes is searched without a condition",
+        ("P48",),
+        open_leg(lambda _leg, query: query.text.startswith('"') and query.text.endswith('"')),
+    ),
+    (
+        "id_in_a_question",
+        "a question that is an id finds the chunk, whoever owns it",
+        ("P48",),
+        also(_by_its_id),
+    ),
+    (
+        "tenant_in_a_question",
+        "a question that names a tenant is answered from its chunks",
+        ("P48",),
+        also(lambda query, row: str(row.owner) in query.text.split()),
+    ),
 )
 _COMBINATION = (
     ("either_condition", "tenant or user condition", ("P05",), {"joined": _either}),
@@ -237,6 +342,30 @@ _STATE = (
         {"wait": _kept_when_cancelled},
     ),
     ("cache_without_tenant", "answers are kept by words", ("P35",), {"answered": _cached}),
+    (
+        "cache_beside_conditions",
+        "answers to questions with a condition are kept by words and condition",
+        ("P35",),
+        {"answered": _cached_beside_conditions},
+    ),
+    (
+        "equal_questions_share",
+        "equal questions in flight get one answer",
+        ("P31",),
+        {"wait": _shared_with_equal_ones},
+    ),
+    (
+        "open_while_written",
+        "while chunks are written there is no condition",
+        ("P30",),
+        {"written": _slowly, "condition": _open_meanwhile},
+    ),
+    (
+        "open_after_an_error",
+        "the question after one that failed has no condition",
+        ("P40",),
+        {"wrong_vector": _failed, "condition": _open_after_it},
+    ),
 )
 
 FAULTS = tuple(

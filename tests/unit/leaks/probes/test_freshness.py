@@ -113,4 +113,4 @@ async def test_answers_that_lose_chunks_in_a_race_are_found(
     monkeypatch.setattr(freshness, "SEARCHES", 50)
     result = await audit_one("P30", adapter=LosesOthers)
     assert (result.outcome, result.severity) == ("fail", "high")
-    assert "that nobody moved" in result.reason
+    assert "that nobody wrote" in result.reason
