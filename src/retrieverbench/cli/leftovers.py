@@ -45,7 +45,8 @@ def leftovers(suite_file: Path | None, named: tuple[str, ...], *, remove: bool) 
         _show(list(all_left()))
         return 0
     found, faults = _at_servers_of(suite_file, named, remove=remove)
-    _show(found)
+    if found or not faults:  # of a server that was not asked nobody knows
+        _show(found)
     for fault in faults:
         tell(f"error: {fault}")
     return BackendError.exit_code if faults else 0
