@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,16 @@ from retrieverbench.remote import shortened
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
-from retrieverbench.report.widths import column_widths, parts
+from retrieverbench.report.widths import column_widths, least_room, parts
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table as Drawn
 
 GRAVEST = 3
 """Reasons that stand above all tables; they come gravest first."""
+LEAST_REASON = 40
+"""Characters of these; on a terminal that is narrower they are broken."""
 GAP = 2
 """What a column takes beside its text: a blank and its border."""
 
@@ -30,7 +33,8 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
 
     tables = report_tables(artifact)
     reasons = artifact.verdict.reasons if artifact.verdict else ()
-    gravest = [shortened(reason, console.width - 2) for reason in reasons[:GRAVEST]]
+    room = max(console.width - 2, LEAST_REASON)
+    gravest = [shortened(reason, room) for reason in reasons[:GRAVEST]]
     _print_verdict(artifact, gravest, console)
     if len(reasons) > GRAVEST:
         more = plural(len(reasons) - GRAVEST, "more reason")
@@ -64,16 +68,21 @@ def _print_table(table: Table, console: Console) -> None:
     from rich.text import Text
 
     rows = [safe_row(row) for row in table.rows]
-    for number, part in enumerate(parts(table.columns, rows, table.keys, console.width, GAP)):
+    room = max(console.width, least_room(table.columns, rows, GAP))
+    for number, part in enumerate(parts(table.columns, rows, table.keys, room, GAP)):
         title = f"{table.title}, continued" if number else table.title
         columns = [table.columns[at] for at in part]
-        _draw(title, columns, [[row[at] for at in part] for row in rows], console)
+        _draw(title, columns, [[row[at] for at in part] for row in rows], room, console)
     for note in table.notes:
         console.print(Text(safe(note), style="dim"))
 
 
 def _draw(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    room: int,
+    console: Console,
 ) -> None:
     from rich import box
     from rich.table import Table as Drawn
@@ -86,12 +95,23 @@ def _draw(
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    widths = column_widths(columns, rows, console.width, GAP)
+    widths = column_widths(columns, rows, room, GAP)
     for at, column in enumerate(columns):
         drawn.add_column(Text(column), overflow="fold", width=widths[at] if widths else None)
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    console.print(drawn)
+    console.print(_Wide(drawn, room), crop=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Drawn in so much room: a terminal that is narrower breaks the lines, and loses nothing."""
+
+    drawn: Drawn
+    room: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from console.render(self.drawn, options.update(width=self.room))
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

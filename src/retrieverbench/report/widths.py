@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 LEAST = 4
 """Below this a column is not worth drawing."""
+NUMBER = 12
+"""Room for a mean with its error, or for any other number."""
 PROSE = 20
 """Sentences are not drawn narrower than this where they can have a part to themselves."""
 
@@ -16,7 +18,7 @@ def parts(
     """Which columns are drawn side by side: all of them, or parts in which no word is broken.
 
     Every part begins anew with the `keys`, so that its rows can be told apart; with the target
-    alone where that is too wide, and nothing is parted where even the target leaves no room.
+    alone where that is too wide. `room` is at least that of `least_room`.
     """
     needed = [gap + _least(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
     every = list(range(len(columns)))
@@ -27,7 +29,7 @@ def parts(
         head = [at for at in every if columns[at] == "target"]
     others = [at for at in every if at not in head]
     left = room - sum(needed[at] for at in head)
-    if not others or left < gap + LEAST:
+    if not others:
         return [every]
     found: list[list[int]] = [[]]
     for at in others:
@@ -35,6 +37,13 @@ def parts(
             found.append([])
         found[-1].append(at)
     return [sorted([*head, *part]) for part in found]
+
+
+def least_room(columns: Sequence[str], rows: Sequence[Sequence[str]], gap: int) -> int:
+    """What a target and one column of numbers take: a number in pieces would be another one."""
+    targets = [[column, *(row[at] for row in rows)] for at, column in enumerate(columns)]
+    longest = [max(map(_width, cells)) for cells in targets if cells[0] == "target"]
+    return sum(longest, NUMBER + gap * (1 + len(longest)))
 
 
 def _least(column: str, cells: Sequence[str]) -> int:

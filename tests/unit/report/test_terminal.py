@@ -109,3 +109,15 @@ def test_one_cause_of_all_modes_is_printed_once(
     assert len(table(artifact, "Rules").rows) == 3
     assert printed(artifact).count("nobody answers") == 3  # first of all, in its table, a reason
     assert printed(artifact).startswith("NOT MEASURED (exit 3)\n")
+
+
+@pytest.mark.parametrize(("width", "name"), [(8, "store"), (20, "store"), (80, "s" * 100)])
+def test_numbers_and_targets_are_whole_however_narrow_the_terminal_is(
+    make_artifact: MakeArtifact, make_result: Any, width: int, name: str
+) -> None:
+    """A letter a line was drawn, and on eight columns numbers were left out."""
+    artifact = make_artifact(make_result(name=name, timings=timings()))
+    found = set(printed(artifact, width).split())
+    for title in ("Quality", "Service time", "Cross-tenant leaks"):
+        for column, cell in row(artifact, title).items():
+            assert set(cell.split()) <= found, column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieverbench.report.widths import column_widths
+from retrieverbench.report.widths import column_widths, least_room
 
 COLUMNS = ("target", "reason", "n")
 ROWS = [("store/dense/filter", "nobody answers at this address", "12")]
@@ -28,3 +28,8 @@ def test_too_little_room_is_said() -> None:
 
 def test_a_huge_word_takes_what_is_left() -> None:
     assert column_widths(COLUMNS, [("store", "x" * 10_000_000, "1")], 40, 2) == [6, 27, 1]
+
+
+def test_the_least_room_is_that_of_a_target_and_a_number() -> None:
+    assert least_room(COLUMNS, ROWS, 2) == 18 + 2 + 12 + 2
+    assert least_room(("probe", "n"), [("P01", "1")], 2) == 12 + 2
