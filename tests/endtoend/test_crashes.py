@@ -66,10 +66,13 @@ def test_a_crash_of_ours_is_5_after_a_leak_4_and_the_answers_are_kept(
     told: str,
 ) -> None:
     file, leaks = suite
-    monkeypatch.setattr(module, name, raising(MemoryError("too little")))
-    done = bench.run("run", file)
+    function = raising(MemoryError("too little"))
+    monkeypatch.setattr(module, name, function)
+    done = bench.run("--debug", "run", file)
     assert done.returncode == (4 if leaks else 5), done.stdout + done.stderr
     assert told in done.stdout
+    assert "was raised here" in done.stderr
+    assert f", in {function.__name__}" in done.stderr
     assert len(one_line_each(done)) <= 1
     artifact = bench.artifact()
     assert artifact["verdict"]["exit_code"] == done.returncode
@@ -97,8 +100,9 @@ def test_a_defect_of_a_report_unsays_no_verdict(
 ) -> None:
     file, leaks = suite
     monkeypatch.setattr(retrieverbench.report, name, raising(KeyError("a mode")))
-    done = bench.run("run", file)
+    done = bench.run("--debug", "run", file)
     assert done.returncode == (4 if leaks else 5), done.stdout + done.stderr
+    assert "KeyError was raised here" in done.stderr
     assert any(told in line for line in one_line_each(done)), done.stderr
     kept = {path.suffix for path in bench.folder.glob("results/runs/*/*")}
     assert kept == set(left)

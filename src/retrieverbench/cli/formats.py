@@ -130,10 +130,13 @@ def shown_path(file: Path) -> str:
 
 def fault_of_writing(path: Path, write: Callable[[], None]) -> str | None:
     """Why something could not be written; None if it could."""
+    from retrieverbench.run import log_frames
+
     try:
         write()
     except InputError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a defect of ours does not unsay the verdict
+        log_frames(error)
         return f"{path}: cannot be written: {type(error).__name__}: {reason(error)}"
     return None

@@ -326,11 +326,14 @@ def report(artifact: Artifact, ready: Ready) -> int:
 @contextmanager
 def _no_defect_of_reports(faults: list[str]) -> Iterator[None]:
     """A defect in what is printed does not unsay the verdict."""
+    from retrieverbench.run import log_frames
+
     try:
         yield
     except (OSError, ValueError):  # of the stream
         raise
     except Exception as error:  # noqa: BLE001 - the verdict stands whatever a report does
+        log_frames(error)
         faults.append(f"the report cannot be printed: {defect(error)}")
 
 

@@ -73,6 +73,7 @@ def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
     was measured.
     """
     from retrieverbench.job import Begun, begin_suite, cut_off, run_suite
+    from retrieverbench.run import log_frames
 
     begun: list[Begun] = []
 
@@ -85,6 +86,7 @@ def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
         return measure(work, plain=plain, needed=needed), ""
     except (Exception, SystemExit) as error:
         why = why_it_ended(error)
+        log_frames(error)
         artifact = cut_off(begun[0], why) if begun else None
         if artifact is None:
             raise
@@ -101,6 +103,7 @@ def _judged(
 ) -> Verdict:
     """The verdict; that of a crash where there was one, also here."""
     from retrieverbench.gate import crashed, judge
+    from retrieverbench.run import log_frames
 
     policy = prepared.suite.leaks.inconclusive
     try:
@@ -110,6 +113,7 @@ def _judged(
             )
     except Exception as error:  # noqa: BLE001 - what was measured is kept all the same
         crash = why_it_ended(error).reason
+        log_frames(error)
         tell(f"error: {crash}; {REMEDY}")
     return crashed(artifact, crash)
 

@@ -11,6 +11,9 @@ from retrieverbench.model import Artifact, Baseline, TargetResult
 SHOWN = 12
 """How much of a checksum a message shows; the whole is compared."""
 
+LONGEST = 160
+"""Characters of any other value that a message shows."""
+
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "settings": ("options", "versions.index"),
     "server": ("server version", "fidelity"),
@@ -45,7 +48,7 @@ def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) ->
     found = []
     for field, then, now in _fields(result, artifact, baseline):
         for name, left, right in _differing(field, _plain(then), _plain(now)):
-            words = [] if "stand-in" in (left, right) else _declaring(name)
+            words = [] if name == "fidelity" and "stand-in" in (left, right) else _declaring(name)
             text = f"{name}: baseline {_shown(name, left)}, this run {_shown(name, right)}"
             word = words[0] if words else ""
             found.append(Difference(text, word, bool(changing & set(words))))
@@ -126,15 +129,23 @@ def _filled(options: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """As JSON would hold it, so that tuples and lists, and kinds of mappings, do not differ."""
-    return json.loads(json.dumps(value, default=dict, sort_keys=True))
+    """As an artifact holds it: tuples and lists, kinds of mappings, a date and its text are one."""
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, inf_nan_mode="null", fallback=_of_other_kind)
+
+
+def _of_other_kind(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _shown(field: str, value: object) -> str:
-    if field == "cases" and isinstance(value, list):
-        return f"{len(value)} cases"
-    if field.endswith("sha256"):
-        return f"{value:.{SHOWN}}…"
+    """A value in few words, whatever JSON allows to stand there."""
     if value == {}:
         return "has none"
-    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if field == "cases" and isinstance(value, list):
+        return f"{len(value)} cases"
+    if field.endswith("sha256") and isinstance(value, str):
+        return f"{value:.{SHOWN}}…"
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

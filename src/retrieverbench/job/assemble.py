@@ -32,7 +32,7 @@ from retrieverbench.model import (
     TargetResult,
     Timings,
 )
-from retrieverbench.run import Place, is_loaded, one_line, reason_and_remedy
+from retrieverbench.run import Place, is_loaded, log_frames, one_line, reason_and_remedy
 
 
 def assemble(
@@ -110,6 +110,7 @@ def _kept_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetRes
     try:
         return _target_result(prepared, state, mode)
     except Exception as error:  # noqa: BLE001 - what was measured is not lost to it
+        log_frames(error)
         run = state.runs.get(mode)
         told = f"its answers could not be scored: {type(error).__name__}: {one_line(error)}"
         empty = bare_result(prepared, state, mode)

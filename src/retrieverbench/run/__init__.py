@@ -21,6 +21,7 @@ from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import FILLED_IN, load_suite
 from retrieverbench.run.text import (
+    log_frames,
     one_line,
     place_in_file,
     reason_and_remedy,
@@ -56,6 +57,7 @@ __all__ = [
     "load_adapter",
     "load_place",
     "load_suite",
+    "log_frames",
     "one_line",
     "open_adapter",
     "open_place",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
+from itertools import product
 from typing import Any
 
 import pytest
@@ -84,10 +86,38 @@ def test_forms_of_the_same_options_do_not_differ(
     make_artifact: MakeArtifact, baseline_of: BaselineOf
 ) -> None:
     artifact = make_artifact()
-    mine = Target("fake", "fake", "lexical", options={"search": {"a": (1, 2)}, "place": {}})
-    read = Target("fake", "fake", "lexical", options={"search": {"a": [1, 2]}, "connect": {}})
+    given = {"a": (1, 2), "nan": float("nan"), "day": date(2026, 1, 2)}
+    kept = {"a": [1, 2], "nan": None, "day": "2026-01-02"}
+    mine = Target("fake", "fake", "lexical", options={"search": given, "place": {}})
+    read = Target("fake", "fake", "lexical", options={"search": kept, "connect": {}})
     result = replace(artifact.targets[0], target=mine)
     assert differences(result, artifact, baseline_of(artifact, target=read)) == []
+
+
+ABSENT = object()
+VALUES: tuple[Any, ...] = (
+    ABSENT, None, True, 0, 1.5, "", "stand-in", [], [1, {"a": None}], {"a": {"b": []}},
+    "x" * 1000, date(2026, 1, 2), ("a",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["model", "chunk_vectors_sha256", "cases"])
+def test_any_value_may_stand_in_an_identity_and_every_difference_is_told(
+    make_artifact: MakeArtifact, baseline_of: BaselineOf, field: str
+) -> None:
+    """Of two kinds of embedder, each has fields that the other lacks."""
+    artifact = make_artifact()
+    dense = replace(artifact.targets[0], target=Target("fake", "fake", "dense"))
+    artifact = replace(artifact, targets=(dense,))
+    for then, now in product(VALUES, repeat=2):
+        kept, given = ({} if value is ABSENT else {field: value} for value in (then, now))
+        run = replace(artifact, embedding=given)
+        found = differences(dense, run, baseline_of(artifact, embedding=kept))
+        assert bool(found) == (then is not now)
+        for told in found:
+            assert told.text.startswith(f"embedding.{field}")
+            assert len(told.text) < 500
+            assert told.word == "embedding"
 
 
 def declaring(artifact: Artifact, *words: str) -> Artifact:
