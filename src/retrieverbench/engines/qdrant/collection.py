@@ -123,7 +123,7 @@ class Collection:
             await asyncio.wait([self._optimizer])
         elif self._broken is None:
             self._shard.close()
-        shutil.rmtree(self._folder)
+        await asyncio.to_thread(shutil.rmtree, self._folder)
 
     async def _idle(self) -> None:
         while self._optimizer is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from retrieverbench.engines.qdrant.bodies import Refusal, untranslated
@@ -20,6 +21,7 @@ class Collections:
         self._data = data
         self._made = 0
         self._by_name: dict[str, Collection | Sharded] = {}
+        self._removals: set[asyncio.Task[None]] = set()
         self.cluster = cluster
 
     def names(self) -> list[str]:
@@ -53,10 +55,15 @@ class Collections:
         kind = Sharded if declared.custom_sharding else Collection
         self._by_name[name] = kind(self._data / str(self._made), declared)
 
-    async def remove(self, name: str) -> bool:
-        """Remove one with its files; False if there is none."""
+    def remove(self, name: str) -> bool:
+        """Remove one, and its files afterwards; False if there is none.
+
+        To release a shard is to wait for the disk, and all of them for longer than a client does.
+        """
         collection = self._by_name.pop(name, None)
         if collection is None:
             return False
-        await collection.remove()
+        task = asyncio.create_task(collection.remove())
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
         return True

@@ -120,7 +120,7 @@ def _routes(collections: Collections, *, strict: bool) -> list[Route]:
         return True
 
     async def remove(request: Request) -> Any:
-        return await collections.remove(request.path_params["name"])
+        return collections.remove(request.path_params["name"])
 
     async def index(request: Request) -> Any:
         collection = collections.get(request.path_params["name"])
