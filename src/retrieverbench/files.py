@@ -37,6 +37,7 @@ _FORMS = (
     (b"\xfe\xff", _ENCODED.format("UTF-16")),
 )
 _HEAD = 8
+_BEGINNING = 4096
 
 
 def open_file(path: Path, *, gzip: bool = False) -> BufferedReader:
@@ -100,6 +101,19 @@ def whole_path(path: Path) -> Path:
         raise InputError(
             f"{path}: the folder that this was started in is gone; change to one that is there"
         ) from None
+
+
+def holds_other(path: Path, *marks: bytes) -> bool:
+    """Whether a file holds anything in whose beginning one of these marks lacks.
+
+    Who writes only what has all of them would destroy it. Raises OSError where it cannot be read.
+    """
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            head = file.read(_BEGINNING)
+    except FileNotFoundError:
+        return False
+    return bool(head) and not all(mark in head for mark in marks)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from retrieverbench import files
 from retrieverbench.errors import InputError
-from retrieverbench.files import open_file, read_whole, whole_path, write_whole
+from retrieverbench.files import holds_other, open_file, read_whole, whole_path, write_whole
 
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -152,3 +152,9 @@ def test_a_loop_of_links_is_told_by_who_opens_it(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     with pytest.raises(OSError, match="Too many levels"):
         open_file(whole_path(loop))
+
+
+def test_a_pipe_is_not_waited_for_to_see_what_it_holds(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert not holds_other(tmp_path / "pipe", b"mark")
+    assert not holds_other(tmp_path / "absent", b"mark")

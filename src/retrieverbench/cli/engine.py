@@ -16,6 +16,7 @@ import click
 
 from retrieverbench.cli.output import tell
 from retrieverbench.errors import InputError, Interrupted, MissingClient, Unavailable
+from retrieverbench.files import holds_other
 
 if TYPE_CHECKING:
     from retrieverbench.engines import Engine, Started
@@ -73,6 +74,10 @@ def start(name: str, ready_file: Path | None) -> None:
         raise MissingClient(reason)
     if ready_file is not None:
         with _naming(ready_file):
+            if holds_other(ready_file, b'"endpoint"', b'"pid"'):
+                raise InputError(
+                    f"--ready-file: {ready_file} holds something else; name another file"
+                )
             ready_file.unlink(missing_ok=True)  # what an earlier start left tells nothing now
             ready_file.parent.stat()
     anyio.run(_keep, found, name, ready_file)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from retrieverbench.cli.output import reason
 from retrieverbench.errors import InputError
-from retrieverbench.files import whole_path, write_whole
+from retrieverbench.files import holds_other, whole_path, write_whole
 
 if TYPE_CHECKING:
     from retrieverbench.model import Artifact
 
+_MARKS = {"--junit": b"<testsuite", "--sarif": b"sarif"}
 _SERVICES = {"GITHUB_ACTIONS": "github", "TF_BUILD": "azure"}
 
 
@@ -50,7 +51,7 @@ def check_files(formats: Formats) -> None:
     faults = [
         f"{option} {path}: cannot be written: {why}; name another file"
         for option, path in formats.files.items()
-        if (why := _unwritable(path)) is not None
+        if (why := _unwritable(path, _MARKS[option])) is not None
     ]
     whole = [whole_path(path) for path in formats.files.values()]
     if len(set(whole)) < len(whole):
@@ -59,15 +60,16 @@ def check_files(formats: Formats) -> None:
         raise InputError(*faults)
 
 
-def _unwritable(path: Path) -> str | None:
+def _unwritable(path: Path, mark: bytes) -> str | None:
+    """Why a report cannot be written there; `mark` is in the beginning of those of its kind."""
     import tempfile
 
     target = whole_path(path)
     if target.exists() and not target.is_file():
         return "it is a folder" if target.is_dir() else "it is no regular file"
     try:
-        with suppress(FileNotFoundError):
-            target.stat()  # raises for a loop of links
+        if holds_other(target, mark):  # a suite or a golden set that was named by mistake
+            return "it holds something else"
         tempfile.TemporaryFile(dir=nearest(target.parent)).close()
     except OSError as error:
         return reason(error)

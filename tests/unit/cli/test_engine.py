@@ -12,10 +12,13 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from bench_support import COMMAND
 from engine_support import need_engine
 from retrieverbench.cli.engine import _where_secrets_are
+from retrieverbench.cli.engine import start as start_engine
+from retrieverbench.errors import InputError
 
 Start = Callable[[], "tuple[subprocess.Popen[str], dict[str, Any]]"]
 
@@ -126,6 +129,15 @@ def test_signals_during_the_start_leave_nothing() -> None:
     assert (process.returncode, errors) == (
         130, "error: interrupted before the engine answered\n"
     )  # fmt: skip
+
+
+def test_a_file_that_is_no_ready_file_is_kept(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text("golden = 'g.jsonl'")
+    done = CliRunner().invoke(start_engine, ["pgvector", "--ready-file", str(suite)])
+    assert isinstance(done.exception, InputError)
+    assert f"--ready-file: {suite} holds something else; name another" in str(done.exception)
+    assert suite.read_text() == "golden = 'g.jsonl'"
 
 
 @pytest.mark.parametrize("where", ["absent/ready.json", ""])

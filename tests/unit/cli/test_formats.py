@@ -10,6 +10,7 @@ import pytest
 from retrieverbench.cli.formats import Formats, check_files, shown_path, wanted, write_formats
 from retrieverbench.errors import InputError
 from retrieverbench.model import Artifact
+from retrieverbench.report import render_junit, render_sarif
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,26 @@ def test_a_loop_of_links_is_told_before_the_run(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     with pytest.raises(InputError, match="Too many levels of symbolic links"):
         check_files(Formats(junit=loop))
+
+
+def test_only_a_report_of_its_kind_is_replaced(tmp_path: Path) -> None:
+    """A suite or a golden set that was named by mistake was gone."""
+    for name, text in (("g.jsonl", '{"id": "a"}'), ("j.xml", "<testsuites/>"), ("empty", "")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for kept in ("g.jsonl", "j.xml"):
+        with pytest.raises(InputError, match=r"--sarif .*: it holds something else; name another"):
+            check_files(Formats(sarif=tmp_path / kept))
+    for replaced in ("j.xml", "empty"):
+        check_files(Formats(junit=tmp_path / replaced))
+
+
+@pytest.mark.parametrize("render", [render_junit, render_sarif])
+def test_a_report_may_replace_that_of_an_earlier_run(
+    tmp_path: Path, make_artifact: Callable[..., Artifact], render: Callable[..., bytes]
+) -> None:
+    file = tmp_path / "report"
+    file.write_bytes(render(make_artifact(kind="audit"), "suite.toml"))
+    check_files(Formats(junit=file) if render is render_junit else Formats(sarif=file))
 
 
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
