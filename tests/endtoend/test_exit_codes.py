@@ -175,7 +175,16 @@ def test_an_adapter_of_the_command_line_is_looked_for_here_and_can_be_called_oth
     assert "call the class otherwise, or write it into the suite with a name" in done.stderr
 
 
-def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "signals",
+    [
+        (signal.SIGINT, signal.SIGTERM),  # at once, as `timeout` does: no second request
+        (signal.SIGHUP,),  # the terminal was closed
+    ],
+)
+def test_interrupt_is_130_and_leaves_an_artifact(
+    bench: Bench, signals: tuple[signal.Signals, ...]
+) -> None:
     slow = "timing = { rounds = 50, requests = 4000, seconds = 60.0, warmup = 1 }"
     suite = bench.suite(MEMORY)
     text = suite.read_text(encoding="utf-8").replace(
@@ -183,8 +192,8 @@ def test_interrupt_is_130_and_leaves_an_artifact(bench: Bench) -> None:
     )
     suite.write_text(text, encoding="utf-8")
     with bench.started("run", suite, until="timed pass") as process:
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGTERM)  # at once, as `timeout` does: no second request
+        for number in signals:
+            process.send_signal(number)
         out, _err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "INTERRUPTED (exit 130)" in out

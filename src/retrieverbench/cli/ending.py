@@ -15,7 +15,12 @@ from typing import NoReturn
 from retrieverbench.cli.output import close_streams
 
 INTERRUPTED = 130
-ASKING = (signal.SIGINT, signal.SIGTERM)
+ASKING = tuple(
+    number
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+)
+"""What asks a run to end: a terminal that closes, too, but for who started it with nohup."""
 SAME_SECONDS = 0.2
 """Signals so close together are one: `timeout` sends its own to the process and to its group."""
 LAST_SECONDS = 3.0

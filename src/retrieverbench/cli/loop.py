@@ -47,8 +47,8 @@ def run_in_loop(
 ) -> T:
     """Run `main` in a loop of its own and return its result, whatever else is in the loop.
 
-    `main` gets a function to which it gives what the first SIGINT or SIGTERM shall call; the
-    second ends the process. Code that blocks the loop is named after the first, and is broken
+    `main` gets a function to which it gives what the first signal of ASKING shall call; the second
+    ends the process. Code that blocks the loop is named after the first, and is broken
     off where it runs Python. A task or callback of somebody else's that raises SystemExit or
     KeyboardInterrupt does not end the run; `note` is told. Nor does foreign code that stops the
     loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. A forked
