@@ -298,9 +298,29 @@ def test_baseline_is_asked_for_accepted_and_compared(bench: Bench) -> None:
     judged = bench.run("run", suite, "--changing", "settings")
     assert judged.returncode in {0, 1}, judged.stdout
     assert "declared as changed: options.place.analyzer" in judged.stdout
+    _gone_and_left_out(bench, suite)
     unknown = bench.run("run", suite, "--changing", "setting")
     assert unknown.returncode == 2
     assert "did you mean 'settings'?" in unknown.stderr
+
+
+def _gone_and_left_out(bench: Bench, suite: Path) -> None:
+    """The target that has a baseline is taken out of the suite, then only out of a run."""
+    other = f'{MEMORY}\nname = "other"'
+    entry = suite.read_text(encoding="utf-8")
+    suite.write_text(entry.replace(MEMORY, other), encoding="utf-8")
+    gone = bench.run("run", suite, "--junit", "junit.xml")
+    assert "remove baselines/test/memory-lexical-filter.json" in gone.stdout
+    assert 'name="memory/lexical/filter"' in (bench.folder / "junit.xml").read_text()
+    path = max(bench.folder.glob("results/runs/test/*.json"), key=lambda p: p.stat().st_mtime_ns)
+    because = bench.run("baseline", "accept", path)
+    assert "it fails (target of a baseline on memory/lexical/filter)" in because.stderr
+    accepted = bench.run("baseline", "accept", path, "--because", "renamed")
+    assert accepted.returncode == 0, accepted.stderr
+    suite.write_text(f"{entry}\n[[targets]]\n{other}\n", encoding="utf-8")
+    partial = bench.run("run", suite, "--target", "other")
+    assert "memory/lexical/filter" not in partial.stdout
+    assert "note: have a baseline, but --target leaves them out: memory/lexical" in partial.stderr
 
 
 def test_artifact_is_json_with_a_schema_number(bench: Bench) -> None:

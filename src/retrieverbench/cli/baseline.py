@@ -64,6 +64,7 @@ def accept(
         check_acceptable,
         load_baselines,
         newest_artifact,
+        other_baselines,
         read_artifact,
         results_of,
     )
@@ -78,7 +79,8 @@ def accept(
     suite = _suite_of(artifact, folder, suite_file)
     labels = [result.target.label for result in artifact.targets]
     before, _unreadable = load_baselines(folder / "baselines", artifact.suite, labels)
-    artifact = verify(artifact, suite, before)
+    gone, _unreadable = other_baselines(folder / "baselines", artifact.suite, labels)
+    artifact = verify(artifact, suite, {**before, **gone})
     for line in accept_baseline(
         artifact, folder / "baselines", because=because, allow_dirty=allow_dirty
     ):

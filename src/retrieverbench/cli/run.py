@@ -50,20 +50,45 @@ def run(chosen: Chosen, *, no_timing: bool, changing: tuple[str, ...]) -> int:
     """
     from retrieverbench.gate import CHANGES
     from retrieverbench.options import nearest
-    from retrieverbench.report import load_baselines
 
     for word in changing:
         if word not in CHANGES:
             raise InputError(f"--changing {word}: {nearest(word, CHANGES)}")
     ready = make_ready(chosen, no_timing=no_timing)
     prepared, suite = ready.prepared, ready.prepared.suite
-    baselines, refusals = load_baselines(ready.folder / "baselines", suite.name, prepared.labels)
+    baselines, refusals = _baselines(prepared, ready.folder / "baselines", chosen.only)
     file = _seen_from(ready.folder, suite.path)
     command = command_line(chosen, timing=not no_timing, changing=changing)
     artifact, crash = _measured(ready, plain=chosen.plain)
     artifact = replace(artifact, suite_file=file, command=command)
     verdict = _judged(artifact, prepared, baselines, refusals, crash)
     return report(replace(artifact, verdict=verdict), ready)
+
+
+def _baselines(
+    prepared: Prepared, folder: Path, only: Sequence[str]
+) -> tuple[dict[str, Baseline], list[str]]:
+    """By label, those of targets that the suite has no more among them, and the unreadable ones.
+
+    Says which of the others no rule looks at.
+    """
+    from retrieverbench.gate import comparing, is_left_out
+    from retrieverbench.report import load_baselines, other_baselines
+
+    suite = prepared.suite.name
+    baselines, refusals = load_baselines(folder, suite, prepared.labels)
+    others, unreadable = other_baselines(folder, suite, prepared.labels)
+    left_out = [label for label, other in others.items() if is_left_out(other.target, only)]
+    unjudged = [
+        label
+        for label, other in others.items()
+        if label not in left_out and comparing(prepared.rules, other.target) is None
+    ]
+    if left_out:
+        tell(f"note: have a baseline, but --target leaves them out: {', '.join(left_out)}")
+    if unjudged:
+        tell(f"note: have a baseline, but are no targets any more: {', '.join(unjudged)}")
+    return {**baselines, **others}, [*refusals, *unreadable]
 
 
 def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:

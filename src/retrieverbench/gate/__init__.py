@@ -7,15 +7,20 @@ from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.judge import conclude, crashed, evaluate_all, judge
 from retrieverbench.gate.leaking import finding_text, leak_of
 from retrieverbench.gate.rules import reach_faults, rule_faults
+from retrieverbench.gate.vanished import VANISHED, WITH_BASELINE, comparing, is_left_out
 
 __all__ = [
     "CHANGES",
+    "VANISHED",
+    "WITH_BASELINE",
     "against_mean",
+    "comparing",
     "conclude",
     "crashed",
     "differences",
     "evaluate_all",
     "finding_text",
+    "is_left_out",
     "judge",
     "judge_audit",
     "leak_of",

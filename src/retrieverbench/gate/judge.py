@@ -11,6 +11,7 @@ from retrieverbench.gate.evaluate import DEFAULT_COUNTERS, evaluate
 from retrieverbench.gate.failures import unmeasured
 from retrieverbench.gate.leaking import leak_of, leak_reasons
 from retrieverbench.gate.rules import applies_to
+from retrieverbench.gate.vanished import vanished
 from retrieverbench.model import (
     Artifact,
     Baseline,
@@ -44,7 +45,8 @@ def judge(
     baselines that cannot be used (2); a backend that failed or a required target that is
     absent (3); a rule that fails (1); nothing valid measured, or a clean result that is not
     proven (5); passed (0). The reasons name every kind that occurred. `baselines` are by
-    target label; `refusals` say which of them could not be read.
+    target label, those of targets that the suite has no more among them; `refusals` say which
+    of them could not be read.
     """
     results = evaluate_all(artifact, rules, baselines)
     return conclude(artifact, results, inconclusive_leaks=inconclusive_leaks, refusals=refusals)
@@ -101,7 +103,7 @@ def evaluate_all(
     artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
 ) -> list[RuleResult]:
     """Every rule on every target that it applies to, the implied ones included."""
-    return [
+    of_rules = [
         replace(evaluate(rule, result, artifact, baselines), implied=implied)
         for result in artifact.targets
         for part, implied in (
@@ -111,6 +113,7 @@ def evaluate_all(
         for rule in part
         if applies_to(rule, result.target)
     ]
+    return [*of_rules, *vanished(artifact, rules, baselines)]
 
 
 def _always_on(artifact: Artifact, rules: Sequence[Rule], target: Target) -> Iterator[Rule]:

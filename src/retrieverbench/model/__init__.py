@@ -20,7 +20,7 @@ from retrieverbench.model.audit import (
     Severity,
     WrongLabel,
 )
-from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase
+from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase, baseline_file
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
 from retrieverbench.model.leaks import NOT_IN_CORPUS, LeakCheck, LeakFinding, Proof
@@ -118,6 +118,7 @@ __all__ = [
     "Verdict",
     "Word",
     "WrongLabel",
+    "baseline_file",
     "make_uid",
     "parse_tenant",
 ]

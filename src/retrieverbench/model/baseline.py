@@ -11,6 +11,11 @@ from retrieverbench.model.search import Fidelity
 BASELINE_SCHEMA = 1
 
 
+def baseline_file(suite: str, label: str) -> str:
+    """Where the baseline of a target lies below the folder of baselines."""
+    return f"{suite}/{label.replace('/', '-')}.json"
+
+
 @dataclass(frozen=True, slots=True)
 class BaselineCase:
     """One case: its status, the uids in order to the full depth, and each metric's value.

@@ -12,6 +12,7 @@ from retrieverbench.report.baselines import (
     accept_baseline,
     check_acceptable,
     load_baselines,
+    other_baselines,
     read_baseline,
 )
 from retrieverbench.report.junit import render_junit
@@ -27,6 +28,7 @@ __all__ = [
     "github_annotations",
     "load_baselines",
     "newest_artifact",
+    "other_baselines",
     "print_report",
     "read_artifact",
     "read_baseline",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from retrieverbench.model import (
     CaseResult,
     Scores,
     TargetResult,
+    baseline_file,
 )
 from retrieverbench.report.acceptance import changes, objections
 from retrieverbench.report.artifact import checksum, read_record
@@ -26,7 +27,7 @@ from retrieverbench.report.artifact import checksum, read_record
 
 def baseline_path(folder: Path, suite: str, label: str) -> Path:
     """`<folder>/<suite>/<target>.json`, the target's slashes written as hyphens."""
-    return folder / suite / f"{label.replace('/', '-')}.json"
+    return folder / baseline_file(suite, label)
 
 
 def load_baselines(
@@ -46,6 +47,26 @@ def load_baselines(
                 found[label] = read_baseline(path)
             except InputError as error:
                 faults += error.faults
+    return found, faults
+
+
+def other_baselines(
+    folder: Path, suite: str, labels: Collection[str]
+) -> tuple[dict[str, Baseline], list[str]]:
+    """The suite's baselines of targets other than these, by label; faults as `load_baselines`."""
+    paths = {baseline_path(folder, suite, label) for label in labels}
+    found = {}
+    faults: list[str] = []
+    for path in sorted((folder / suite).glob("*.json")):
+        try:
+            baseline = None if path in paths else read_baseline(path)
+        except InputError as error:
+            faults += [
+                f"{fault}, or remove it if its target was given up" for fault in error.faults
+            ]
+            continue
+        if baseline is not None and path == baseline_path(folder, suite, baseline.target.label):
+            found[baseline.target.label] = baseline
     return found, faults
 
 

@@ -47,7 +47,7 @@ def artifact_cases(artifact: Artifact) -> list[Case]:
     """Every case, target by target, and the verdict last."""
     of_target = _audit_cases if artifact.kind == "audit" else _run_cases
     cases = [case for result in artifact.targets for case in of_target(result, artifact)]
-    return [*cases, _verdict_case(artifact)]
+    return [*cases, *_vanished_cases(artifact), _verdict_case(artifact)]
 
 
 def visible(text: str) -> str:
@@ -135,6 +135,15 @@ def _rule_case(rule: RuleResult, result: TargetResult) -> Case:
         status = "skipped"
     level: Level = "error" if status == "failure" else "warning"
     return Case(rule.target, rule.rule, status, visible(f"{rule.word}: {rule.text}"), level, line)
+
+
+def _vanished_cases(artifact: Artifact) -> Iterator[Case]:
+    """Failed rules on targets that the run has no more."""
+    labels = {result.target.label for result in artifact.targets}
+    for rule in artifact.verdict.rules if artifact.verdict else ():
+        if rule.target not in labels:
+            text = visible(f"{rule.word}: {rule.text}")
+            yield Case(rule.target, rule.rule, "failure", text, line=rule.line)
 
 
 def _unmeasured(result: TargetResult, name: str) -> Case:

@@ -28,6 +28,10 @@ def render_junit(artifact: Artifact, suite_file: str = "") -> bytes:
         label = result.target.label
         own = [case for case in cases if case.suite == label]
         _suite(root, label, own, artifact, suite_file, result)
+    labels = {VERDICT, *(result.target.label for result in artifact.targets)}
+    for label in dict.fromkeys(case.suite for case in cases if case.suite not in labels):
+        own = [case for case in cases if case.suite == label]
+        _suite(root, label, own, artifact, suite_file)
     _suite(root, VERDICT, [case for case in cases if case.suite == VERDICT], artifact, suite_file)
     ET.indent(root)
     data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)

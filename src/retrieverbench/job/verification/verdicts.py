@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from retrieverbench.gate import against_mean, conclude, evaluate_all
+from retrieverbench.gate import VANISHED, WITH_BASELINE, against_mean, conclude, evaluate_all
 from retrieverbench.job.verification.differences import Fault, by_name, compare, fields_of
 from retrieverbench.model import Artifact, Baseline, Rule, RuleResult, Verdict
 from retrieverbench.run import Suite
 
-_WITH_BASELINE = frozenset({"baseline", "tolerance"})
 _REFUSED = "refused: "
 
 
@@ -28,7 +27,9 @@ def verdict_faults(
     results = [
         _as_then(now, then.get((now.rule, now.target)), by_name)
         for now in evaluate_all(artifact, rules, baselines)
+        if now.kind != VANISHED
     ]
+    results += [_as_a_failure(row) for row in printed.rules if row.kind == VANISHED]
     again = conclude(
         artifact,
         results,
@@ -40,13 +41,20 @@ def verdict_faults(
 
 def _as_then(now: RuleResult, then: RuleResult | None, rules: Mapping[str, Rule]) -> RuleResult:
     """A rule's result with the baseline that it was compared with in the run."""
-    if then is None or now.kind not in _WITH_BASELINE or now.observed is None:
+    if then is None or now.kind not in WITH_BASELINE or now.observed is None:
         return now
     if then.baseline is not None:
         again = against_mean(now, rules[now.rule], then.baseline)
         return replace(again, details=then.details)  # of the baseline's cases and settings
     refused = replace(now, word="refused", limit=None, baseline=None)
     return replace(refused, reason=then.reason or now.reason or "a reason")
+
+
+def _as_a_failure(row: RuleResult) -> RuleResult:
+    """A row of what the baselines of then held and the run lacks, which can only fail."""
+    return RuleResult(
+        row.rule, VANISHED, row.target, "fail", row.reason, implied=True, line=row.line
+    )
 
 
 def _unreadable(printed: Verdict, results: Sequence[RuleResult]) -> list[str]:
