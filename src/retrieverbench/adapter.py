@@ -55,7 +55,7 @@ CAPABILITIES: Mapping[str, str] = {
     "explain": "shows the backend's own plan of a query (`explain`)",
     "total": "tells how many chunks match (`want = {'total'}`)",
     "record": "shows every outgoing request to a recorder (`Settings.recorder`)",
-    "credentials": "tells a tenant by a credential beside its name (`credentials`, `search_with`)",
+    "credentials": "tells a tenant by a credential of its own (`credentials`, `search_with`)",
     "where": "user conditions on metadata, combined by AND with the tenant",
     "exact": "dense search can be exact (search option `exact = true`)",
     "stable_ties": "equal scores come in the same order every time",
@@ -274,11 +274,11 @@ class ReadsById(Adapter, Protocol):
 
 @runtime_checkable
 class NamesBesideCredentials(Adapter, Protocol):
-    """Capability `credentials`: a request bears a credential and may name a tenant beside it."""
+    """Capability `credentials`: a request bears a credential, and may name a tenant beside it."""
 
     @property
     def credentials(self) -> Mapping[str, Secret]:
-        """By tenant, of those that have one of their own; none where no request names a tenant."""
+        """By tenant, of those that have one of their own."""
         ...
 
     async def search_with(self, query: Query, credential: Secret | None) -> Response:

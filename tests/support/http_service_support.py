@@ -22,7 +22,8 @@ from retrieverbench_adapters.memory import Memory
 
 FAULTS = (
     "unfiltered", "folded", "nothing", "unknown", "silent", "broken", "garbage",
-    "any credential", "no credential", "credential decides", "debug", "packed", "busy",
+    "any credential", "no credential", "credential decides", "end unread", "half will do",
+    "debug", "packed", "busy",
 )  # fmt: skip
 
 
@@ -77,7 +78,8 @@ class Service:
             body = gzip.compress(b" " * (64 << 20))
             return web.Response(body=body, headers={"Content-Encoding": "gzip"})
         if self.fault == "busy" and len(self.requests) % 7 == 0:
-            return web.json_response({"error": "slow down"}, status=429)
+            headers = {"Retry-After": "0"}
+            return web.json_response({"error": "slow down"}, status=429, headers=headers)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.tokens and not self._is_let_in(asked, token):
             status = 403 if token in self.tokens.values() else 401
@@ -97,6 +99,13 @@ class Service:
             asked["tenant"] = owners[token]
         if self.fault == "any credential":
             return token in owners
+        for name, known in self.tokens.items() if token else ():
+            is_like = {
+                "end unread": known[:-2] == token[:-2],
+                "half will do": known.startswith(token),
+            }
+            if is_like.get(self.fault):
+                owners.setdefault(token, name)
         return self.fault == "no credential" or bool(token and owners.get(token) == asked["tenant"])
 
     async def _asked(self, request: web.Request) -> dict[str, Any]:

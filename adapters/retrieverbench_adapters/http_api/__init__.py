@@ -93,11 +93,11 @@ class HttpApi:
 
     @property
     def credentials(self) -> Mapping[str, Secret]:
-        """Those of single tenants, where a request names the tenant too."""
+        """Those of single tenants."""
         return {
             name.removeprefix(_OF_TENANT): secret
             for name, secret in self._settings.secrets.items()
-            if self._is_named and name.startswith(_OF_TENANT)
+            if name.startswith(_OF_TENANT)
         }
 
     async def describe(self) -> Description:

@@ -55,8 +55,11 @@ def shown_elsewhere(
     """Everything of others in it; where chunks change hands (not `texts_stay`) no texts."""
     answer, sent = (_strings(parts) for parts in (told.answer, told.sent))
     yield from _tokens([*answer, told.error, *sent], told.asked, world, asker)
-    yield from _uids(answer, told.asked, ledger, asker, within=not world.exported)
-    yield from _uids([told.error], told.asked, ledger, asker, within=True)
+    for text, uid, owner in _uids([*answer, told.error], told.asked, ledger, asker):
+        # The chunks of a user's may hold paths that look like the uids of others.
+        is_whole = text in {uid, told.error}
+        if is_whole or not world.exported or not world.holds(asker, uid):
+            yield uid, owner
     if texts_stay:
         yield from _texts(answer, told.asked, world, asker)
         yield from _words([*answer, told.error], told.asked, world, asker)
@@ -112,19 +115,16 @@ def _vectors(
 
 
 def _uids(
-    texts: Iterable[str], asked: Sequence[str], ledger: Ledger, asker: TenantId, *, within: bool
-) -> Shown:
-    """Whose uids are shown, as a text of their own or, if `within`, as a part of one.
-
-    A corpus of a user's may hold paths that look like the uids of others.
-    """
+    texts: Iterable[str], asked: Sequence[str], ledger: Ledger, asker: TenantId
+) -> Iterator[tuple[str, str, TenantId]]:
+    """Texts in which uids are shown, as the text or a part of it, the uids and whose they are."""
     for text in dict.fromkeys(texts):
         if ledger.get(text) == asker:
             continue
-        for uid in dict.fromkeys([text, *(_parts(text) if within else ())]):
+        for uid in dict.fromkeys([text, *_parts(text)]):
             owner = ledger.get(uid) if "/" in uid else None
             if owner is not None and owner != asker and uid not in asked:
-                yield uid, owner
+                yield text, uid, owner
 
 
 def _parts(text: str) -> Iterator[str]:

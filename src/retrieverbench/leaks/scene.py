@@ -11,10 +11,9 @@ from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter_ns
 from typing import TypeVar
-
-import anyio
 
 from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
@@ -22,6 +21,7 @@ from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.elsewhere import Told, asked_in, shown_elsewhere
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
+from retrieverbench.leaks.patience import until_answered
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.refusal import is_refusal
@@ -50,12 +50,11 @@ K = 5
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
 MOST_UNANSWERED = 10
-"""Questions in a row that time out or find no connection, after which nothing more is asked."""
+"""Questions in a row that time out, find no connection or are turned away as too many, after which
+nothing more is asked."""
 WANTED = frozenset({"text", "tenant"})
-MOST_SECONDS = 1.0
-"""How long a busy backend is waited for before it is asked again."""
-_GIVEN_UP = frozenset({Code.TIMEOUT, Code.CONNECT})
-_BUSY = frozenset({Code.RESET, Code.POOL_TIMEOUT, Code.THROTTLED})
+_GIVEN_UP = frozenset({Code.TIMEOUT, Code.CONNECT, Code.THROTTLED})
+_BUSY = frozenset({Code.RESET, Code.POOL_TIMEOUT})
 
 
 T = TypeVar("T")
@@ -239,15 +238,23 @@ class Scene:
         return await self._answered(query)
 
     async def _answered(self, query: Query) -> Seen:
-        """The answer, asked for twice where an error may have lain in the moment."""
-        seen = await self._search(query)
+        """The answer, asked for twice where an error may have lain in the moment.
+
+        A backend that asks for fewer questions is waited for; what it then answers is whole.
+        """
+
+        async def ask() -> Seen:
+            seen = await until_answered(partial(self._search, query), self.timeout)
+            self._give_up(seen.error)
+            return seen
+
+        seen = await ask()
         if seen.error is None or isinstance(seen.error, Refused | Rejected):
             return seen
         if seen.error.code in _GIVEN_UP:
             self.unanswered.append(str(seen.error))
             return seen
-        await anyio.sleep(min(MOST_SECONDS, getattr(seen.error, "retry_after", None) or 0.0))
-        again = await self._search(query)
+        again = await ask()
         if again.error is None or again.error.code in _GIVEN_UP | _BUSY:
             self.unanswered.append(str(seen.error))
         return again
@@ -281,7 +288,7 @@ class Scene:
         hits: list[Hit] = []
         total: int | None = None
         error: BackendError | None = None
-        refused = False
+        refused, told_by = False, ""
         uids: Sequence[str] = ()
         is_loaded = "put" in self.capabilities
         start = perf_counter_ns()
@@ -295,6 +302,7 @@ class Scene:
         except TenantError:
             refused = True
         except BackendError as raised:
+            told_by = str(raised)
             refused = is_refusal(raised, loads=is_loaded, owns=self.owns(query.tenant))
             error = None if refused else raised
             answer = raised.answer if isinstance(raised, BadAnswer) else None
@@ -302,14 +310,13 @@ class Scene:
             uids = raised.shown(known) if isinstance(raised, BadAnswer) else ()
         seconds = (perf_counter_ns() - start) / 1e9
         requests, responses = self._taken()
-        self._give_up(error)
         shown = [self.uid(hit.uid) for hit in hits]
         wrong = wrong_labels(hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
         # What a service sends that an adapter only reads is what its callers get.
         told = Told(
             answer=[answer] if is_loaded else [answer, responses],
-            error=str(error) if error else "",
+            error=told_by,
             sent=responses if is_loaded else (),
             asked=asked_in(query, hits),
             vector=query.vector or (),

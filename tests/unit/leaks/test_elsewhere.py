@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -57,6 +59,18 @@ def test_a_token_is_found_in_what_was_left_out_too(sent: dict[str, list[str]]) -
     assert not shown(Told(sent=[FOREIGN.uid, FOREIGN.text]))
 
 
+@pytest.mark.parametrize("kind", [list, tuple, lambda vector: vector])
+def test_vectors_and_names_of_others_are_found(kind: Callable[[Any], object]) -> None:
+    assert shown(Told([{"near": kind(FOREIGN.vector)}])) == {FOREIGN.uid}
+    assert not shown(Told([{"near": kind(FOREIGN.vector)}], vector=FOREIGN.vector or ()))
+    assert not shown(Told([{"near": [WORLD.twins[MINE][0].vector]}])), "its own, too"
+    assert not shown(Told([{"scores": [0.5] * 32, "short": list(FOREIGN.vector or ())[:31]}]))
+    facets = [{"facets": {OTHER.value: 7, "acme": 3}}]
+    assert shown(Told(facets)) == {FOREIGN.uid}
+    assert not shown(Told(facets, asked=[OTHER.value]))
+    assert not shown(Told([{"facets": {"acme": 3}}]), asker=OTHER), "a corpus's name is any word"
+
+
 def test_an_echo_of_the_question_is_no_leak() -> None:
     for text in (FOREIGN.uid, FOREIGN.text, CANARY.text, WORLD.only[OTHER]):
         assert not shown(Told([{"query": text}], f"cannot parse {text}", asked=[text]))
@@ -74,6 +88,8 @@ def test_of_a_users_corpus_texts_and_whole_uids_count_and_paths_in_own_texts_do_
     assert shown(Told([{"id": "docs/report.html"}]), EXPORTED, shop) == {"docs/report.html"}
     assert shown(Told(error="no docs/report.html"), EXPORTED, shop) == {"docs/report.html"}
     assert not shown(Told([linking]), EXPORTED, shop)
+    within = Told([{"debug": "candidate=docs/report.html"}])
+    assert shown(within, EXPORTED, TenantId("nobody")) == {"docs/report.html"}
     assert not shown(Told([{"title": title}]), EXPORTED, shop), "its own chunk bears that title"
     assert shown(Told([{"title": title}]), EXPORTED, TenantId("nobody")) == {"docs/c2"}
 

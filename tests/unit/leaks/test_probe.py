@@ -19,6 +19,7 @@ from retrieverbench.errors import (
 )
 from retrieverbench.leaks import ARMS
 from retrieverbench.model import Hit, Query, Response
+from retrieverbench.run import Abandoned
 from retrieverbench_adapters.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +42,7 @@ async def test_no_token_leaves_a_result() -> None:
 class Failing(Memory):
     """Every seventh search fails as `error` says; asked again it answers."""
 
-    error: ClassVar[BackendError] = Throttled("slow down")
+    error: ClassVar[BackendError] = TimedOut("no answer")
     calls = 0
 
     async def search(self, query: Query) -> Response:
@@ -54,7 +55,6 @@ class Failing(Memory):
 @pytest.mark.parametrize(
     "error",
     [
-        Throttled("slow down"),
         TimedOut("no answer"),
         Unavailable("closed", code=Code.RESET),
         Unavailable("503", code=Code.HTTP_5XX),
@@ -70,6 +70,21 @@ async def test_errors_of_the_moment_prove_nothing_and_accuse_nobody(error: Backe
         assert result.outcome == "inconclusive", result.reason
         assert "had no answer, or none when they were first asked" in result.reason
         assert str(error) in result.reason
+
+
+async def test_a_backend_that_asks_for_fewer_questions_is_waited_for() -> None:
+    adapter = type("Busy", (Failing,), {"error": Throttled("slow down", retry_after=0.0)})
+    results = await audit("P12", "P21", adapter=adapter, modes=("lexical",), arms=ARMS)
+    assert {result.outcome for result in results.values()} == {"pass"}
+
+
+async def test_one_that_asks_for_fewer_and_fewer_ends_the_audit() -> None:
+    class Full(Memory):
+        async def search(self, query: Query) -> Response:
+            raise Throttled("quota used up", retry_after=3_600.0)
+
+    with pytest.raises(Abandoned, match="10 questions in a row were not answered"):
+        await audit("P12", adapter=Full, modes=("lexical",), arms=ARMS)
 
 
 async def test_an_error_that_stays_is_the_names_own() -> None:

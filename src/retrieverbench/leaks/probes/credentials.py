@@ -1,4 +1,4 @@
-"""One tenant's credential beside another's name (P47)."""
+"""Credentials that are another's, none, or not quite the right one (P47)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Bearer:
 
 
 async def borrowed_names(scene: Scene) -> None:
-    """Each name with the credential of every other tenant, with none, and with a made-up one.
+    """Each tenant with the credential of every other, with none, and with wrong ones.
 
     It must be refused, answered with nothing, or answered as the credential's owner.
     """
@@ -35,8 +35,8 @@ async def borrowed_names(scene: Scene) -> None:
     held = adapter.credentials
     if not held:
         scene.left_out = (
-            "no tenant has a credential of its own beside its name: a service that is told the "
-            "name alone must believe it, and one that is told none cannot be lied to"
+            "no tenant has a credential of its own: a service that is told a name alone must "
+            "believe it"
         )
         return
     (nobody,) = scene.draw.words("nobody")
@@ -44,43 +44,49 @@ async def borrowed_names(scene: Scene) -> None:
         question = scene.world.chunks[claimed][0]
         own = await scene.ask(claimed.value, question.text, question.vector)
         scene.control(bool(own.uids), f"{claimed.value!r} finds chunks in its own name", own)
-        for bearer, credential in _others(scene, claimed, held):
+        for bearer, credential, whose in _others(scene, claimed, held):
             bearing = cast("Adapter", _Bearer(adapter, credential))
             judged = TenantId(nobody) if bearer is None else bearer
-            whose = _whose(bearer, credential)
             hint = f"asked in the name of {claimed.value!r} with {whose}"
             borrowing = replace(scene, adapter=bearing, asker=judged, hint=hint)
             seen = await borrowing.ask(claimed.value, question.text, question.vector)
             scene.trials, scene.sent = borrowing.trials, borrowing.sent
             if seen.error is not None and not isinstance(seen.error, Refused | Rejected):
-                scene.control(False, f"it is refused or answered, {hint}", seen)
+                # Its text may repeat a credential that is not quite one that reports hide.
+                code = seen.error.code.word
+                scene.control(False, f"it is refused or answered, {hint}", f"it failed: {code}")
 
 
 def _others(
     scene: Scene, claimed: TenantId, held: Mapping[str, Secret]
-) -> Iterator[tuple[TenantId | None, Secret | None]]:
-    """Whose credential it is, and the credential; nobody's last."""
+) -> Iterator[tuple[TenantId | None, Secret | None, str]]:
+    """Whose credential it is, nobody's last, the credential, and how findings call it."""
     for tenant in scene.world.tenants:
         if tenant != claimed and tenant.value in held:
-            yield tenant, held[tenant.value]
-    yield None, None
-    yield None, Secret(scene.draw.new_token())
+            yield tenant, held[tenant.value], f"the credential of {tenant.value!r}"
+    yield None, None, "no credential"
+    yield None, Secret(scene.draw.new_token()), "a made-up credential"
+    if claimed.value in held:
+        own = held[claimed.value].reveal()
+        yield None, Secret(_altered(own)), "its own credential but for one letter"
+        yield None, Secret(own[: len(own) // 2]), "the first half of its own credential"
 
 
-def _whose(bearer: TenantId | None, credential: Secret | None) -> str:
-    if bearer is not None:
-        return f"the credential of {bearer.value!r}"
-    return "no credential" if credential is None else "a made-up credential"
+def _altered(credential: str) -> str:
+    """Another letter near its end, where tokens are signed; the last may hold unused bits."""
+    place = len(credential) * 9 // 10
+    letter = "b" if credential[place] == "a" else "a"
+    return f"{credential[:place]}{letter}{credential[place + 1 :]}"
 
 
 PROBES = (
     Probe(
         "P47",
-        "another's name beside one's own credential",
+        "another's name or a wrong credential",
         "leak",
         "critical",
-        "Whoever has a credential, or none, is answered as the tenant that a request names: take "
-        "the tenant from the credential, and refuse a name that is not its own.",
+        "Who has no credential, another's or a forged one is answered as a tenant: take the tenant "
+        "from the credential, compare or verify all of it, and refuse a name that is not its own.",
         borrowed_names,
         asks_only=True,
         needs=frozenset({"credentials"}),

@@ -12,9 +12,16 @@ from retrieverbench.leaks.record import Request
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 
+_BEHIND_A_SERVICE = (
+    "what a service makes of a request: that each names its tenant is seen here, the service's own "
+    "searches are not"
+)
+
 
 async def every_leg(scene: Scene) -> None:
     """Each leg's condition is true for documents of the asker, and for no other document."""
+    if "credentials" in scene.capabilities:
+        scene.limit = "; ".join(filter(None, (scene.limit, _BEHIND_A_SERVICE)))
     tenants = scene.world.tenants[:2]
     chunk = scene.world.chunks[tenants[0]][0]
     sent: list[Sequence[Request]] = []
