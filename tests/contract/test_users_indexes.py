@@ -97,3 +97,17 @@ async def test_chunks_without_an_owner_are_counted(connection: tuple[str, Connec
     async with bound(connection, chunks, owner) as adapter:
         described = await adapter.describe()
     assert described.chunks == {"acme": 14, NOBODY: 14}
+
+
+async def test_documents_of_several_owners_are_told(connection: tuple[str, Connection]) -> None:
+    if "HOLDS_LISTS" not in runpy.run_path(str(INDEXES / f"{connection[0]}.py")):
+        return  # a column has one value: there is nothing to be told
+    chunks = contract_chunks(["acme", "globex"])
+
+    def owner(tenant: str) -> str | list[str]:
+        return tenant if tenant == "acme" else [tenant, "acme"]
+
+    async with bound(connection, chunks, owner) as adapter:
+        described = await adapter.describe()
+    assert described.chunks == {"acme": 28, "globex": 14}
+    assert any("several owners in some of 28" in line for line in described.weaknesses)

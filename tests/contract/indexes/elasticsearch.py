@@ -14,6 +14,9 @@ from retrieverbench.model import Chunk
 from retrieverbench.run import Connection
 from retrieverbench.testing import UsersIndex
 
+HOLDS_LISTS = True
+"""A field may have several values."""
+
 
 def definition(dimension: int, kind: dict[str, object]) -> dict[str, object]:
     return {

@@ -13,6 +13,8 @@ from retrieverbench.model import Chunk
 from retrieverbench.run import Connection
 from retrieverbench.testing import UsersIndex
 
+HOLDS_LISTS = True
+"""A field may have several values."""
 KEYWORD = {"field_name": "owner", "field_schema": {"type": "keyword", "is_tenant": True}}
 INTEGER = {"field_name": "owner", "field_schema": "integer"}
 

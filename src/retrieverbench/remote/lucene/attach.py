@@ -66,6 +66,10 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
                 f"attach.tenant: {fields.tenant!r} is {told} in the indices behind "
                 f"{attached.name!r}: a question has one of them; attach one index"
             )
+        if len(got) > 1 and fields.id == ID:
+            told = f"{ID!r} tells documents of one index apart, and {len(got)} are behind"
+            remedy = "equal ids count as one chunk; map a field of the documents"
+            indices.weak += (f"attach.id: {told} {attached.name!r}: {remedy}",)
         indices.owners = next((WHOLE[kind] for kind in WHOLE if kind in kinds), None)
         for index in got.values():
             found = list(_absent(fields, index["mappings"]))
@@ -83,9 +87,27 @@ def _absent(fields: Fields, mappings: Json) -> Iterator[str]:
     for role, name in roles:
         if not name or (role, name) == ("id", ID):
             continue
-        if field_at(mappings, name) is None:
-            known = flat_names(mappings)
-            yield f"attach.{role}: the index has no field {name!r}; {nearest(name, known)}"
+        field = field_at(mappings, name)
+        if field is None:
+            yield f"attach.{role}: {_why_absent(mappings, name)}"
+        elif field.get("type") == "alias":
+            yield f"attach.{role}: {name!r} is an alias of {field.get('path')!r}; name that"
+
+
+def _why_absent(mappings: Json, path: str) -> str:
+    """A field may be there and yet be none that a plain condition reaches."""
+    outer, dot = path, "."
+    while dot:
+        outer, dot, _ = outer.rpartition(".")
+        kind = kind_at(mappings, outer, nested=True)
+        if kind == "nested":
+            return (
+                f"{path!r} lies in the nested object {outer!r}, which no plain condition reaches; "
+                "map the value beside it (include_in_root, or a field of its own)"
+            )
+        if kind in {"flattened", "flat_object"}:
+            return f"{path!r} lies in {outer!r}, which is {kind}; map it as a field of its own"
+    return f"the index has no field {path!r}; {nearest(path, flat_names(mappings))}"
 
 
 def _faults(settings: Settings, fields: Fields, index: Json, *, by_script: bool) -> list[str]:
@@ -156,6 +178,12 @@ def _vector_faults(
 
 def _weaknesses(fields: Fields, index: Json) -> Iterator[str]:
     """What does not keep the index from being searched, and makes the figures worth less."""
+    owner = field_at(index["mappings"], fields.tenant) or {}
+    if "null_value" in owner:
+        yield (
+            f"attach.tenant: {fields.tenant!r} has the null_value {owner['null_value']!r}: who is "
+            "called so finds documents without an owner; map it without one"
+        )
     identity = field_at(index["mappings"], fields.id) or {}
     if "ignore_above" in identity:
         yield (

@@ -38,6 +38,11 @@ async def describe(
     `version` is the server's own account of itself; of the `properties` those that hold count.
     """
     found, weaknesses = await indices.settings()
+    chunks, total = await indices.counts()
+    if total < sum(chunks.values()):
+        told = f"tenant field {indices.text.names.tenant!r} holds several owners in some of {total}"
+        remedy = "each of them finds these; store a document per owner"
+        weaknesses = (*weaknesses, f"{told} documents: {remedy}")
     return Description(
         server=indices.backend,
         server_version=version["number"],
@@ -49,7 +54,7 @@ async def describe(
             **found,
             **{f"request.{name}": value for name, value in request.items()},
         },
-        chunks=await indices.counts(),
+        chunks=chunks,
         properties=frozenset(name for name, holds in properties.items() if holds),
         fidelity=fidelity,
         unchecked=indices.unchecked,

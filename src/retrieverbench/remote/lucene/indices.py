@@ -176,10 +176,10 @@ class Indices:
         lines = b"".join(head + dump(body) for body in bodies)
         return await self.send("POST", "/_msearch", lines)
 
-    async def counts(self) -> dict[str, int]:
-        """Chunks per tenant, of all tenants: page after page, because a terms list is cut.
+    async def counts(self) -> tuple[dict[str, int], int]:
+        """Chunks per tenant, of all tenants: page after page, because a terms list is cut; and all.
 
-        Of an index of the user's also those without an owner.
+        Of an index of the user's also those without an owner. One with several is of each of them.
         """
         counts: Counter[str] = Counter()
         missing = {"missing_bucket": True} if self.attached else {}
@@ -188,14 +188,15 @@ class Indices:
             "sources": [{"tenant": {"terms": {"field": self.text.names.tenant, **missing}}}],
         }
         while True:
-            body = {"size": 0, "aggs": {"tenants": {"composite": pages}}}
+            parts = {"tenants": {"composite": pages}}
+            body = {"size": 0, "track_total_hits": True, "aggs": parts}
             answer = await self.send("POST", f"/{self.all}/_search", dump(body))
             found = answer.get("aggregations", {}).get("tenants", {"buckets": []})
             for bucket in found["buckets"]:
                 owner = bucket["key"]["tenant"]
                 counts[NOBODY if owner is None else str(owner)] += bucket["doc_count"]
             if "after_key" not in found:
-                return dict(counts)
+                return dict(counts), answer["hits"].get("total", {}).get("value", counts.total())
             pages["after"] = found["after_key"]
 
     async def settings(self) -> tuple[Json, tuple[str, ...]]:

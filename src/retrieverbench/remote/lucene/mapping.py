@@ -17,25 +17,25 @@ WHOLE: Mapping[str, range] = {
 """Types of whole numbers, and which each of them holds."""
 
 
-def field_at(mappings: Json, path: str) -> Json | None:
+def field_at(mappings: Json, path: str, *, nested: bool = False) -> Json | None:
     """A field by its path, through objects and sub-fields; None where there is none.
 
-    A field inside a nested object is none: a plain condition does not reach it.
+    A field inside a nested object is none, unless `nested`: a plain condition does not reach it.
     """
     found: Json = {"properties": mappings.get("properties", {})}
     rest = path
     while rest:
         inside: Json = found.get("properties", {}) | found.get("fields", {})
         name = next((n for n in (rest, rest.partition(".")[0]) if n in inside), None)
-        if name is None or inside[name].get("type") == "nested":
+        if name is None or (inside[name].get("type") == "nested" and not nested):
             return None
         found, rest = inside[name], rest[len(name) :].removeprefix(".")
     return found
 
 
-def kind_at(mappings: Json, path: str) -> str | None:
+def kind_at(mappings: Json, path: str, *, nested: bool = False) -> str | None:
     """The type of a field; None where there is none."""
-    kind: str | None = (field_at(mappings, path) or {}).get("type")
+    kind: str | None = (field_at(mappings, path, nested=nested) or {}).get("type")
     return kind
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,9 +42,14 @@ def bound(
     answer: Any = None,
     *,
     by_script: bool = False,
+    behind: int = 1,
+    other: Any = None,
     **changes: Any,
 ) -> Indices:
-    """Bound to an index of these fields; every request is an assertion that it only reads."""
+    """Bound to `behind` indices of these fields, and one of `other`.
+
+    Every request is an assertion that it only reads.
+    """
     given = settings(**changes)
     assert given.attached is not None
     shown = {"mappings": {"properties": fields or FIELDS}, "settings": {"index": index or {}}}
@@ -52,7 +58,9 @@ def bound(
         assert (method, path) == ("GET", "/docs")
         if isinstance(answer, Exception):
             raise answer
-        return {"docs-000001": shown}
+        found = {f"docs-{number}": shown for number in range(behind)}
+        more = {"mappings": {"properties": other}, "settings": shown["settings"]}
+        return found | ({"docs-other": more} if other else {})
 
     text = TextIndex("english", 1.2, 0.75, attached=attached_fields(given.attached))
     indices = Indices("x", send, given.attached.name, "filter", text, {}, 1, attached=True)
@@ -77,7 +85,13 @@ def test_an_index_that_fits_is_bound_without_a_word() -> None:
         ("pk", {"type": "keyword", "normalizer": "n"}, "attach.id: 'pk' has a normalizer"),
         ("pk", {"type": "keyword", "doc_values": False}, "attach.id: 'pk' has no doc_values"),
         ("org", {"properties": {}}, "attach.tenant: the index has no field 'org.id'"),
-        ("org", {"type": "nested", **FIELDS["org"]}, "attach.tenant: the index has no field"),
+        ("org", {"type": "nested", **FIELDS["org"]}, "'org.id' lies in the nested object 'org'"),
+        ("org", {"type": "flattened"}, "'org.id' lies in 'org', which is flattened; map it"),
+        (
+            "org",
+            {"properties": {"id": {"type": "alias", "path": "org.name"}}},
+            "attach.tenant: 'org.id' is an alias of 'org.name'; name that",
+        ),
         ("org", {"properties": {"id": {"type": "text"}}}, "attach.tenant: 'org.id': .*not keyword"),
         (
             "org",
@@ -215,3 +229,21 @@ def test_a_document_without_an_id_is_a_fault_and_one_without_an_owner_is_nobodys
     assert read_hit({"_score": 1.0, "fields": {"pk": [7]}}, fields, whole=False).tenant is None
     with pytest.raises(AdapterError, match="document 'x' has no value in its field 'pk'"):
         read_hit({"_id": "x", "_score": 1.0}, fields, whole=False)
+
+
+def test_owners_that_a_mapping_makes_up_and_ids_of_several_indices_are_told() -> None:
+    owner = {"properties": {"id": {"type": "keyword", "null_value": "acme"}}}
+    (weak,) = bound(FIELDS | {"org": owner}).weak
+    assert "null_value 'acme': who is called so finds documents without an owner" in weak
+    by_id_of_document = replace(MINE, id=ID)
+    assert not bound(attached=by_id_of_document).weak
+    (weak,) = bound(attached=by_id_of_document, behind=2).weak
+    assert "2 are behind 'docs': equal ids count as one chunk" in weak
+    assert not bound(behind=2).weak
+
+
+def test_an_alias_of_indices_whose_owners_are_of_two_types_is_refused() -> None:
+    number = FIELDS | {"org": {"properties": {"id": {"type": "long"}}}}
+    assert bound(number).owners is not None
+    with pytest.raises(InputError, match="keyword and long in the indices behind 'docs'"):
+        bound(number, other=FIELDS)
