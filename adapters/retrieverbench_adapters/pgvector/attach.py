@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from psycopg.errors import QueryCanceled
+from psycopg.errors import DataError, QueryCanceled, UndefinedObject
 from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.sql import Literal as Quoted
 
@@ -55,24 +55,38 @@ async def bind(
     if faults:
         raise InputError(*faults)
     table = _table(found, settings, options)
-    usable = await _usable(sender, connection, table, options)
-    if table.boundary == "policy":
-        seen = await _open_to_all(sender, connection, table, options.search.tenant_setting)
-        usable = replace(usable, open_to_all=seen)
+    setting, seen = options.search.tenant_setting, None
+    if table.boundary == "policy":  # first: once the variable was set it is never absent again
+        seen = await _open_to_all(sender, connection, table, setting)
+    try:
+        usable = replace(await _usable(sender, connection, table, options), open_to_all=seen)
+    except UndefinedObject as error:
+        told, policy = error.diag.message_primary, table.boundary == "policy"
+        raise InputError(
+            f"pgvector: attach.name: row-level security of {found.name} needs a variable: {told}; "
+            + ("name it in search.tenant_setting" if policy else "use layout rls, which sets it")
+        ) from error
     _check_index(found, attached, options, usable)
     return table, usable
 
 
 async def find(sender: Sender, connection: Connection, attached: Attached) -> Catalog:
-    """The table's entry in the catalog. The name is taken letter by letter, without quotes."""
-    schema, dot, name = attached.name.partition(".")
-    found = await read_catalog(sender, connection, schema if dot else None, name or schema)
-    if found is None:
-        raise InputError(
-            f"pgvector: attach.name: there is no table {attached.name!r} that this role can "
-            "find; write schema.table as the catalog has it, without quotes"
-        )
-    return found
+    """The table's entry in the catalog. The name is taken letter by letter, without quotes.
+
+    Either name may hold dots: the first way to part them that names a table is taken.
+    """
+    parts = attached.name.split(".")
+    ways: list[tuple[str | None, str]] = [
+        (".".join(parts[:end]), ".".join(parts[end:])) for end in range(1, len(parts))
+    ]
+    for schema, name in [*ways, (None, attached.name)]:
+        found = await read_catalog(sender, connection, schema, name)
+        if found is not None:
+            return found
+    raise InputError(
+        f"pgvector: attach.name: there is no table {attached.name!r} that this role can "
+        "find; write schema.table as the catalog has it, without quotes"
+    )
 
 
 def _faults(found: Catalog, settings: Settings, options: Options) -> Iterator[str]:
@@ -209,15 +223,18 @@ def _barrier(found: Catalog) -> str:
 async def _usable(sender: Sender, connection: Connection, table: Table, options: Options) -> Usable:
     """The indexes that the planner takes when it may not read tables from end to end."""
     rows = SQL("SELECT 1 FROM {} AS t").format(table.relation)
-    some = Quoted("0" * 8 + "-0000" * 3 + "-" + "0" * 12 if table.tenant_kind == "uuid" else "0")
+    nobody = "0" * 8 + "-0000" * 3 + "-" + "0" * 12 if table.tenant_kind == "uuid" else "0"
     # A value known only when the query runs: planning must not do away with partitions.
     by_tenant = SQL("{} WHERE {} = (SELECT {}::{})").format(
-        rows, table.tenant, some, SQL(table.tenant_kind)
+        rows, table.tenant, Quoted(nobody), SQL(table.tenant_kind)
     )
     usable: dict[str, str] = {}
     async with connection.transaction(force_rollback=True):
-        for name in ("enable_seqscan", "enable_sort"):
-            await sender.execute(connection, "attach", SET_LOCALLY, [name, "off"])
+        changes = {"enable_seqscan": "off", "enable_sort": "off"}
+        if table.boundary == "policy":  # plans are made by what it holds
+            changes[options.search.tenant_setting] = nobody
+        for change in changes.items():
+            await sender.execute(connection, "attach", SET_LOCALLY, list(change))
         usable["tenant"] = await _index_of(sender, connection, by_tenant, "Index Cond", "=")
         if table.body is not None:
             by_words = SQL("{} WHERE {} @@ 'a'::tsquery").format(rows, table.body)
@@ -242,12 +259,26 @@ async def _open_to_all(
     try:
         async with connection.transaction(force_rollback=True):
             await sender.execute(connection, "attach", SET_LOCALLY, ["statement_timeout", "2s"])
-            absent = await sender.execute(connection, "attach", seen)
+            absent = await _sees(sender, connection, seen)
             await sender.execute(connection, "attach", SET_LOCALLY, [setting, ""])
-            empty = await sender.execute(connection, "attach", seen)
+            empty = await _sees(sender, connection, seen)
     except QueryCanceled:
         return None
-    return bool(absent[0][0] or empty[0][0])
+    return absent or empty
+
+
+async def _sees(sender: Sender, connection: Connection, seen: Composed) -> bool:
+    """Whether there is a row. A policy that cannot be evaluated shows none.
+
+    So does the usual one, `owner = current_setting('app.tenant')::uuid`: it raises where the
+    variable is absent, and where it is empty.
+    """
+    try:
+        async with connection.transaction():
+            rows = await sender.execute(connection, "attach", seen)
+    except (UndefinedObject, DataError):
+        return False
+    return bool(rows[0][0])
 
 
 async def _index_of(

@@ -133,7 +133,10 @@ WITH place AS (
     ORDER BY array_position(current_schemas(true), nspname) LIMIT 1
 ), attributes AS (
     SELECT a.attname, a.attnotnull, t.typtype, format_type(a.atttypid, a.atttypmod) AS type,
-        format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL) AS kind,
+        (WITH RECURSIVE base AS (  -- a domain may be one over another domain
+            SELECT t.oid, t.typbasetype UNION ALL
+            SELECT p.oid, p.typbasetype FROM base b JOIN pg_type p ON p.oid = b.typbasetype
+        ) SELECT format_type(oid, NULL) FROM base WHERE typbasetype = 0) AS kind,
         collname, coalesce(collisdeterministic, true) AS deterministic
     FROM place JOIN pg_attribute a ON attrelid = place.oid JOIN pg_type t ON t.oid = atttypid
     LEFT JOIN pg_collation l ON l.oid = attcollation

@@ -120,3 +120,18 @@ async def test_an_ivfflat_index_is_scanned_with_its_own_settings(
             "3", "relaxed_order"
         )  # fmt: skip
     await ask(server, "DROP TABLE shop.lists")
+
+
+async def test_names_with_dots_and_domains_over_domains(shop: Shop, server: Started) -> None:
+    await ask(
+        server,
+        'CREATE SCHEMA "my.shop"; CREATE DOMAIN "my.shop".inner_owner AS text;'
+        'CREATE DOMAIN "my.shop".owner AS "my.shop".inner_owner CHECK (VALUE <> \'\');'
+        'CREATE TABLE "my.shop"."all.docs" (doc_id text, owner "my.shop".owner, body text,'
+        " embedding vector(8));"
+        'INSERT INTO "my.shop"."all.docs" SELECT doc_id, owner, body, embedding FROM shop.docs;'
+        'GRANT USAGE ON SCHEMA "my.shop" TO shop_reader;'
+        'GRANT SELECT ON "my.shop"."all.docs" TO shop_reader',
+    )
+    await own_only(shop, replace(BASE, name="my.shop.all.docs"), options=EXACT)
+    await ask(server, 'DROP SCHEMA "my.shop" CASCADE')

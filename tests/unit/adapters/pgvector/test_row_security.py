@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -26,7 +27,7 @@ from pgvector_support import (
 from retrieverbench.adapter import Secret
 from retrieverbench.engines import Started
 from retrieverbench.errors import InputError, Refused, TimedOut
-from retrieverbench.model import MODES
+from retrieverbench.model import MODES, TenantId
 from retrieverbench_adapters.pgvector import Pgvector
 
 pytestmark = [pytest.mark.anyio, needs_server]
@@ -213,6 +214,37 @@ async def test_policies_of_an_attached_table_part_the_tenants(shop: Shop, server
         (line,) = told.slow["lexical"]
         assert "no index answers lexical search" in line
         assert "not leakproof" in line
+
+
+STRICT = "CREATE POLICY mine ON shop.docs USING (owner = current_setting('app.who'))"
+
+
+async def test_a_policy_that_raises_without_its_variable_is_closed_to_all(
+    shop: Shop, server: Started
+) -> None:
+    """As most are written. It must not break what asks the server before the first question."""
+    async with policies(server, ENABLE, STRICT):
+        async with shop.opened(options=WHO, **RLS) as adapter:
+            for tenant in (ACME, GLOBEX):
+                found = uids(await adapter.search(make_query(tenant, "hybrid", k=100)))
+                assert {uid.partition("/")[0] for uid in found} == {tenant.value}
+            assert (await adapter.describe()).weaknesses == ()
+        for changes, remedy in (({}, "use layout rls"), (RLS, "name it in search.tenant_setting")):
+            with pytest.raises(InputError, match=f'unrecognized .*"app.who"; {remedy}'):
+                async with shop.opened(**changes):
+                    pass
+
+
+async def test_a_policy_that_casts_its_variable(shop: Shop, server: Started) -> None:
+    policy = "CREATE POLICY mine ON shop.docs USING (number = current_setting('app.who')::int)"
+    numbers = replace(DOCS, tenant="number")
+    async with (
+        policies(server, ENABLE, policy),
+        shop.opened(numbers, options=WHO, **RLS) as adapter,
+    ):
+        found = uids(await adapter.search(make_query(TenantId("2"), "hybrid", k=100)))
+        assert {uid.partition("/")[0] for uid in found} == {"globex"}
+        assert (await adapter.describe()).weaknesses == ()
 
 
 def weak_policies() -> Iterator[tuple[list[str], str]]:
