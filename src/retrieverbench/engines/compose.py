@@ -89,7 +89,7 @@ class Compose:
 
     async def _started(self, name: str, labels: Mapping[str, str], fidelity: Fidelity) -> Started:
         service = self.services[name]
-        told = _ready_file(self.path, labels) or service.get("environment") or {}
+        told = _ready_file(self.path, labels) or _table(self.path, name, service, "environment")
         image_id = _image_id(await self._docker("images", "--format", "json", name))
         digests = await _image_digests(image_id) if image_id else []
         secrets = {
@@ -126,10 +126,17 @@ def read_compose(path: Path) -> Compose:
     arguments = ("compose", "--file", str(path), "--profile", "*", "config", "--format", "json")
     command, doing = _command(arguments), "docker compose config"
     try:
-        done = subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - docker
+        done = subprocess.run(  # noqa: S603 - docker
+            command, check=False, capture_output=True, timeout=ANSWER_SECONDS
+        )
         found = json.loads(_printed(doing, done.returncode, done.stdout, done.stderr))
     except OSError as error:
         raise _broken(command[0], error) from error
+    except subprocess.TimeoutExpired:
+        raise NotConfigured(
+            f"{doing} did not end within {ANSWER_SECONDS:g} s; see whether docker answers, or run "
+            "without --compose"
+        ) from None
     except ValueError:
         raise InputError(f"{path}: {doing} prints no JSON; is {command[0]} docker?") from None
     except Unavailable as error:
@@ -216,10 +223,21 @@ def _printed(doing: str, code: int, printed: bytes, complained: bytes) -> str:
     return printed.decode(errors="replace")
 
 
+def _table(path: Path, name: str, service: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What docker resolves a part of a service to; podman's answer, for one, may be a list."""
+    found = service.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise InputError(
+            f"{path}: services.{name}.{key}: 'docker compose config' tells a "
+            f"{type(found).__name__} and no table; use docker compose 2"
+        )
+    return found
+
+
 def _labels(path: Path, name: str, service: Mapping[str, Any]) -> dict[str, str]:
     found = {
         key.removeprefix(LABEL): str(value)
-        for key, value in (service.get("labels") or {}).items()
+        for key, value in _table(path, name, service, "labels").items()
         if key.startswith(LABEL)
     }
     if "endpoint" not in found:
@@ -236,9 +254,11 @@ def _ready_file(path: Path, labels: Mapping[str, str]) -> Mapping[str, Any]:
         return {}
     file = path.parent / labels["ready_file"]
     try:
-        found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        found = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise Unavailable(f"{file}: the service's ready file cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise Unavailable(f"{file}: the service's ready file holds no JSON object")
     return found
 
 
@@ -248,13 +268,18 @@ def _looked_up(path: Path, name: str, variable: str, told: Mapping[str, Any]) ->
             f"{path}: services.{name}.labels: {variable!r} is neither in the service's "
             "environment nor in its ready file; correct the label"
         )
+    if told[variable] is None:
+        raise InputError(
+            f"{path}: services.{name}: {variable!r} has no value, and the service would be asked "
+            "without a credential; set the variable that it is made of"
+        )
     return told[variable]
 
 
 def _endpoint(path: Path, name: str, label: str, told: Mapping[str, Any]) -> str:
     try:
         return label.format_map(told)
-    except (KeyError, ValueError) as error:
+    except (LookupError, ValueError, AttributeError, TypeError) as error:
         raise InputError(
             f"{path}: services.{name}.labels: {LABEL}endpoint: {label!r} cannot be filled in "
             f"({error}); use words of the ready file"

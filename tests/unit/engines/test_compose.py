@@ -119,6 +119,59 @@ async def test_labels_that_tell_no_address_are_the_files_fault(
         await start(docker, labels)
 
 
+@pytest.mark.parametrize(
+    ("service", "ready", "error", "words"),
+    [
+        ({"labels": ["a=b"]}, None, InputError, "services.qdrant.labels: 'docker compose config'"),
+        (
+            {"labels": LABELS, "environment": ["A=b"]},
+            None,
+            InputError,
+            "services.qdrant.environment: 'docker compose config' tells a list and no table",
+        ),
+        (
+            {"labels": {**LABELS, "retrieverbench.secret.a": "KEY"}, "environment": {"KEY": None}},
+            None,
+            InputError,
+            "services.qdrant: 'KEY' has no value, .*; set the variable that it is made of",
+        ),
+        (
+            {"labels": {**LABELS, "retrieverbench.ready_file": "ready.json"}},
+            "[1]",
+            Unavailable,
+            "ready.json: the service's ready file holds no JSON object",
+        ),
+        *(
+            (
+                {"labels": {"retrieverbench.endpoint": label}, "environment": {"PORT": "1"}},
+                None,
+                InputError,
+                "retrieverbench.endpoint: .* cannot be filled in",
+            )
+            for label in ("{}", "{PORT.x}", "{PORT[x]}", "{PORT[9]}", "{", "{PORT:,}")
+        ),
+    ],
+)
+async def test_what_no_address_and_credential_can_be_made_of_is_told(
+    docker: Docker, service: dict[str, Any], ready: str | None, error: type[Exception], words: str
+) -> None:
+    docker.answers()
+    if ready is not None:
+        (docker.folder / "ready.json").write_text(ready, encoding="utf-8")
+    with pytest.raises(error, match=words):
+        async with Compose(docker.file, {"qdrant": service}).start("qdrant"):
+            pass
+
+
+def test_a_docker_that_reads_the_file_for_ever_is_not_waited_for(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compose, "ANSWER_SECONDS", 0.1)
+    docker.answers(config="exec sleep 60")
+    with pytest.raises(NotConfigured, match=r"config did not end within 0.1 s; see whether docker"):
+        read_compose(docker.file)
+
+
 async def test_the_reason_is_kept_where_stopping_fails_too(docker: Docker) -> None:
     docker.answers(
         up="echo 'Bind for 127.0.0.1:6333 failed: port is already allocated' >&2; exit 1",
