@@ -151,7 +151,7 @@ def _limit_text(limit: object) -> str:
 
 
 _REMEDY = {
-    "a date": "write it as text, in quotes",
+    "a date": "no key takes one: write text, in quotes, or a number",
     "not a finite number": "write a number",
     "nested too deeply": f"use at most {DEEPEST} levels",
     "text with a NUL character": "remove the character",

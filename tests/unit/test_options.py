@@ -70,7 +70,7 @@ def test_takes_what_fits() -> None:
         ({"ratio": "0.5"}, "here: ratio: '0.5' is wrong; input should be a valid number"),
         ({"ratio": float("nan")}, "here: ratio: nan is not a finite number; write a number"),
         ({"free": {"x": float("inf")}}, "here: free.x: inf is not a finite number"),
-        ({"word": date(2024, 1, 2)}, "here: word: 2024-01-02 is a date; write it as text"),
+        ({"word": date(2024, 1, 2)}, "here: word: 2024-01-02 is a date; no key takes one: write"),
         ({"free": {"x": datetime(2024, 1, 2, tzinfo=UTC)}}, "here: free.x: 2024-01-02"),
         ({"free": {"x": b"bytes"}}, "here: free.x: b'bytes' is no plain value; use text"),
         ({"names": "abc"}, "here: names: 'abc' is wrong; input should be a valid array"),

@@ -124,10 +124,10 @@ class TargetEntry:
 class Timing:
     """The timed pass: a closed loop of `concurrency` workers.
 
-    Every target gets `rounds` blocks of `requests` requests each, interleaved with the
-    other targets' blocks, after `warmup` requests per worker. `seconds` bounds a block.
-    Times are void if the answers overlap less than `min_overlap` with those of the quality
-    pass. `noise_floor` times one target twice.
+    Every target gets `rounds` blocks of `requests` requests each, at least two for each worker
+    and six, interleaved with the other targets' blocks, after `warmup` requests per worker.
+    `seconds` bounds a block. Times are void if the answers overlap less than `min_overlap` with
+    those of the quality pass. `noise_floor` times one target twice.
     """
 
     enabled: bool = True

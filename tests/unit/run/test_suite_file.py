@@ -102,7 +102,7 @@ def test_rules_get_lines_and_names_of_their_own(tmp_path: Path) -> None:
         (HEAD + "depth = 2.5\n" + TARGET, "3: depth: 2.5 is wrong"),
         (HEAD + "timeout = inf\n" + TARGET, "3: timeout: inf is not a finite number"),
         (HEAD + "timeout = nan\n" + TARGET, "3: timeout: nan is not a finite number"),
-        (HEAD + "name = 2024-01-01\n" + TARGET, "3: name: 2024-01-01 is a date; write it as"),
+        (HEAD + "name = 2024-01-01\n" + TARGET, "3: name: 2024-01-01 is a date; no key takes"),
         (HEAD + 'name = "../up"\n' + TARGET, "3: name: '../up' cannot name files"),
         (HEAD + "path = 'x'\n" + TARGET, "3: path: unknown key"),
         (HEAD + "lines = 'x'\n" + TARGET, "3: lines: unknown key"),
