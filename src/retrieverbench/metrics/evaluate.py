@@ -22,7 +22,8 @@ class Question(NamedTuple):
 
     `grades` is the graded view; `listed`, a part of it, the explicit list of relevant ids,
     None if there is none. `answer` is None when nothing came back. `reason` says why there
-    is no value although there is an answer: `unanswerable`, or `error:<code>`.
+    is no value although there is an answer: `unanswerable`, or `error:<code>`. `places` are
+    the `first_places` of the answer's ids, if at hand.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Question(NamedTuple):
     grades: Mapping[str, float]
     listed: Collection[str] | None = None
     reason: str | None = None
+    places: Mapping[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -101,7 +103,9 @@ def _evaluate(question: Question, group: _Group) -> None:
     rules = group.rules
     grades = _readable_grades(question, rules)
     listed = None if group.by_level else question.listed
-    relevant = max(grades.values(), default=0) >= group.level if listed is None else bool(listed)
+    relevant = (
+        any(grade >= group.level for grade in grades.values()) if listed is None else bool(listed)
+    )
     reason = _without_value(question, rules, relevant=relevant)
     if reason == "zero":
         for numbers, _, _ in group.functions:
@@ -114,10 +118,18 @@ def _evaluate(question: Question, group: _Group) -> None:
         kept = [c for c in grades if grades[c] >= group.level] if listed is None else listed
         grades = {chunk: grades[chunk] for chunk in kept}
     ids = arrange(question.answer, rules)
-    case = see(ids, grades, listed, level=group.level, repeats=rules.repeats == "counted")
+    case = see(
+        ids,
+        grades,
+        listed,
+        level=group.level,
+        repeats=rules.repeats == "counted",
+        places=question.places if ids is question.answer.ids else None,
+    )
+    query, digits = question.id, rules.digits
     for numbers, function, k in group.functions:
         value = function(case, k, rules)
-        numbers[question.id] = value if rules.digits is None else _rounded(value, rules.digits)
+        numbers[query] = value if digits is None else _rounded(value, digits)
 
 
 def _without_value(question: Question, rules: Rules, *, relevant: bool) -> str | None:
@@ -151,7 +163,7 @@ def _without_value(question: Question, rules: Rules, *, relevant: bool) -> str |
 def _readable_grades(question: Question, rules: Rules) -> Mapping[str, float]:
     """The grades as a convention reads negative, fractional and too large ones."""
     grades = question.grades
-    plain = set(map(type, grades.values())) <= {int} and min(grades.values(), default=0) >= 0
+    plain = all(type(grade) is int and grade >= 0 for grade in grades.values())
     if plain and rules.highest_grade is None and not rules.numeric_queries_only:
         return grades
     where = f"query {question.id!r:.80}: grade of"

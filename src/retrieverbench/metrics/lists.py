@@ -27,6 +27,18 @@ def read_list(hits: Hits | Listing) -> Listing:
     return Listing(*zip(*hits, strict=True))
 
 
+def first_places(ids: Sequence[str]) -> dict[str, int]:
+    """The place of each id, counted from 1; of a repeated one the first.
+
+    >>> first_places("abca")
+    {'a': 1, 'b': 2, 'c': 3}
+    """
+    places = {chunk: place for place, chunk in enumerate(ids, 1)}
+    if len(places) < len(ids):
+        places.update(zip(reversed(ids), range(len(ids), 0, -1), strict=True))
+    return places
+
+
 def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
     """The ids in the order in which a convention reads them.
 
@@ -34,9 +46,9 @@ def arrange(listing: Listing, rules: Rules) -> Sequence[str]:
     that is no finite number, at white space in an id.
     """
     ids, scores = listing.ids, listing.scores
-    if listing.repeated and rules.repeats == "error":
+    if rules.repeats == "error" and listing.repeated:
         raise InputError("run: an id is returned twice, where its system stops")
-    if listing.repeated and rules.repeats == "last":
+    if rules.repeats == "last" and listing.repeated:
         last = dict(zip(ids, scores, strict=True))
         ids, scores = list(last), list(last.values())
     if rules.blanks_in_ids_stop and not (all(ids) and _BLANK.search("".join(ids)) is None):

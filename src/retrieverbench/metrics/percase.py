@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
+from itertools import count
 from operator import neg, truediv
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
+from retrieverbench.metrics.lists import first_places
 
 UNCUT = sys.maxsize
 ANY_GAIN = math.ulp(0.0)
@@ -29,15 +30,14 @@ class Ranking:
     """One list seen through its judgements.
 
     `returned` results; ascending positions of the `relevant` ones, of `total` in all;
-    ascending positions `judged` of chunks with a grade, their `grades`; and `ideal`, the
-    grades of all judged chunks in descending order.
+    ascending positions of the `judged` ones, each with its grade; and `ideal`, the grades
+    of all judged chunks in descending order.
     """
 
     returned: int
     relevant: list[int]
     total: int
-    judged: list[int]
-    grades: list[float]
+    judged: list[tuple[int, float]]
     ideal: list[float]
 
 
@@ -48,30 +48,30 @@ def see(
     *,
     level: float = ANY_GAIN,
     repeats: bool = False,
+    places: Mapping[str, int] | None = None,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
     Relevant are the `listed` chunks, a part of the graded ones; without a list, those with a
-    grade of `level` or more.
+    grade of `level` or more. `places` are the `first_places` of the ids, if at hand.
 
     >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
-    Ranking(returned=4, relevant=[3], total=1, judged=[2, 3], grades=[1, 3], ideal=[3, 1])
+    Ranking(returned=4, relevant=[3], total=1, judged=[(2, 1), (3, 3)], ideal=[3, 1])
     """
-    judged = list(compress(count(1), map(grades.__contains__, ids)))
-    found = [ids[place - 1] for place in judged]
-    if not repeats and len(set(found)) < len(found):
-        first = dict(zip(reversed(found), reversed(judged), strict=True))
-        judged = sorted(first.values())
-        found = [ids[place - 1] for place in judged]
-    earned = [grades[chunk] for chunk in found]
+    if repeats:
+        judged = [(place, grades[chunk]) for place, chunk in enumerate(ids, 1) if chunk in grades]
+    else:
+        places = first_places(ids) if places is None else places
+        judged = [(places[chunk], grade) for chunk, grade in grades.items() if chunk in places]
+        judged.sort()
     ideal = sorted(grades.values(), reverse=True)
     if listed is None:
-        is_relevant = [grade >= level for grade in earned]
+        relevant = [place for place, grade in judged if grade >= level]
         total = bisect_right(ideal, -level, key=neg)
     else:
-        is_relevant = [chunk in listed for chunk in found]
+        relevant = [place for place, _ in judged if ids[place - 1] in listed]
         total = len(listed)
-    return Ranking(len(ids), list(compress(judged, is_relevant)), total, judged, earned, ideal)
+    return Ranking(len(ids), relevant, total, judged, ideal)
 
 
 def precision(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
@@ -168,31 +168,22 @@ def judged_share(ids: Sequence[str], judged: Container[str], k: int) -> float | 
     return sum(map(judged.__contains__, top)) / len(top) if top else None
 
 
-def dcg(positions: Sequence[int], gains: Iterable[float]) -> float:
-    """Sum of gain / log2(position + 1).
-
-    >>> dcg([1, 3], [7.0, 1.0])
-    7.5
-    """
-    return math.fsum([g / math.log2(p + 1) for p, g in zip(positions, gains, strict=True)])
-
-
 def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> float:
-    positions, grades, ideal = case.judged, case.grades, case.ideal
+    judged, ideal = case.judged, case.ideal
     if rules.gain == "binary":
-        positions, grades, ideal = case.relevant, [1.0] * len(case.relevant), [1.0] * case.total
-    within = bisect_right(positions, k)
-    positions, grades = positions[:within], grades[:within]
+        judged, ideal = [(position, 1.0) for position in case.relevant], [1.0] * case.total
+    judged = [row for row in judged if row[0] <= k]
     if rules.ideal != "uncut":
         ideal = ideal[: k if rules.ideal == "cut" else min(k, case.returned)]
-    if rules.negative == "error_if_used" and min(*grades, *ideal, 0, 0) < 0:
+    if rules.negative == "error_if_used" and min(*(g for _, g in judged), *ideal, 0, 0) < 0:
         raise InputError("grades: one is negative, which this convention's nDCG refuses")
     if exponential:
-        grades = [math.pow(2.0, grade) - 1.0 for grade in grades]
+        judged = [(position, math.pow(2.0, grade) - 1.0) for position, grade in judged]
         ideal = [math.pow(2.0, grade) - 1.0 for grade in ideal]
     discounts = _LOG2 if len(ideal) <= len(_LOG2) else map(math.log2, count(2))
     best = math.fsum(map(truediv, ideal, discounts))
-    return dcg(positions, grades) / best if best else 0.0
+    dcg = math.fsum([gain / math.log2(position + 1) for position, gain in judged])
+    return dcg / best if best else 0.0
 
 
 Function = Callable[[Ranking, int, Rules], float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict
 
 from retrieverbench.errors import InputError
@@ -10,7 +10,7 @@ from retrieverbench.metrics.aggregate import mean_of
 from retrieverbench.metrics.conventions import Convention, find_convention
 from retrieverbench.metrics.declarations import Metric, parse_metric
 from retrieverbench.metrics.evaluate import Question, Values, evaluate
-from retrieverbench.metrics.lists import Hits, read_list
+from retrieverbench.metrics.lists import Hits, first_places, read_list
 from retrieverbench.model import Listing
 
 
@@ -65,7 +65,7 @@ def score_trec(
         counters=counters,
     )
     for values in evaluated:
-        _add(scores, rules.title(values.metric), values, qrels)
+        _add(scores, rules.title(values.metric), values)
     return scores
 
 
@@ -78,18 +78,23 @@ def _questions(
 ) -> Iterator[Question]:
     """The judged queries with their lists; in the house a list with a bad score is an error."""
     for query, grades in qrels.items():
-        if query not in run:
+        returned = run.get(query)
+        if returned is None:
             counters["missing"] += 1
             yield Question(query, None, grades)
             continue
-        answer, reason = read_list(run[query]), None
-        counters["duplicates"] += answer.repeated
-        counters["out_of_order"] += not answer.ordered
-        counters["ties"] += answer.tied
+        answer, reason = read_list(returned), None
+        places = first_places(answer.ids)
+        if len(places) < len(answer.ids):
+            counters["duplicates"] += len(answer.ids) - len(places)
+        if not answer.ordered:
+            counters["out_of_order"] += 1
+        if answer.tied:
+            counters["ties"] += 1
         if not answer.finite:
             counters["errors"] += 1
             reason = "error:bad_score" if house else None
-        yield Question(query, answer, grades, reason=reason)
+        yield Question(query, answer, grades, reason=reason, places=places)
 
 
 def _check_queries(
@@ -107,11 +112,11 @@ def _check_queries(
             raise InputError(f"{where}: query {unknown[0]!r:.80} is not judged; its system stops")
 
 
-def _add(scores: TrecScores, title: str, values: Values, queries: Iterable[str]) -> None:
+def _add(scores: TrecScores, title: str, values: Values) -> None:
     mean = mean_of(values.numbers.values(), values.failed)
     value, digits = mean.value, values.mean_digits
     scores["mean"][title] = value if value is None or digits is None else round(value, digits)
     scores["n"][title] = mean.n
     scores["counted_as_zero"][title] = mean.counted_as_zero
-    scores["per_query"][title] = {query: values.numbers.get(query) for query in queries}
+    scores["per_query"][title] = values.numbers | dict.fromkeys(values.reasons)
     scores["reasons"][title] = values.reasons

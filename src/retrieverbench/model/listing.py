@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from operator import eq, ge, gt
+from operator import eq, ge
 
 
 @dataclass(slots=True)
@@ -13,8 +13,7 @@ class Listing:
     """A list of ids with their scores, best first, and what is unusual about it.
 
     `finite` is False for a NaN or infinite score. `ordered` is False when a score is
-    larger than the one before it. `repeated` counts ids after their first occurrence.
-    `tied` is True when neighbouring scores are equal.
+    larger than the one before it. `tied` is True when neighbouring scores are equal.
 
     >>> listing = Listing(["a", "b", "a"], [2.0, 1.0, 1.0])
     >>> listing.ordered, listing.repeated, listing.tied
@@ -25,22 +24,36 @@ class Listing:
     scores: Sequence[float] = ()
     finite: bool = field(default=True, init=False)
     ordered: bool = field(default=True, init=False)
-    repeated: int = field(init=False)
     tied: bool = field(default=False, init=False)
+    _repeated: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look at the list: no other word of what it is like is taken."""
-        self.repeated = len(self.ids) - len(set(self.ids))
-        scores = list(self.scores)
-        below = scores[1:]
-        falling = all(map(gt, scores, below))  # strictly: no NaN inside, infinite at the ends
-        if falling and all(map(math.isfinite, (*scores[:1], *scores[-1:]))):
+        """Look at the scores: no other word of what they are like is taken."""
+        if _fall(self.scores):
             return
-        self.finite = all(map(math.isfinite, scores))
-        self.ordered = all(map(ge, scores, below))
-        self.tied = any(map(eq, scores, below))
+        below = self.scores[1:]
+        self.finite = all(map(math.isfinite, self.scores))
+        self.ordered = all(map(ge, self.scores, below))
+        self.tied = any(map(eq, self.scores, below))
+
+    @property
+    def repeated(self) -> int:
+        """How many ids stand after their first occurrence, counted when first asked for."""
+        if self._repeated is None:
+            self._repeated = len(self.ids) - len(set(self.ids))
+        return self._repeated
 
     @property
     def hits(self) -> list[tuple[str, float]]:
         """Each id with its score."""
         return list(zip(self.ids, self.scores, strict=True))
+
+
+def _fall(scores: Sequence[float]) -> bool:
+    """Whether every score is finite and smaller than the one before it."""
+    last = math.inf
+    for score in scores:
+        if not score < last:  # nor is a NaN
+            return False
+        last = score
+    return last > -math.inf

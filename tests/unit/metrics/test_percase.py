@@ -38,14 +38,14 @@ def test_positions_far_down_have_their_discount() -> None:
 
 def test_a_repeated_id_keeps_its_place_and_earns_nothing() -> None:
     case = see("aab", {"b": 1})
-    assert case == Ranking(3, [3], 1, [3], [1], [1])
+    assert case == Ranking(3, [3], 1, [(3, 1)], [1])
     assert see("aab", {"a": 1}).relevant == [1]
     assert see("aab", {"a": 1}, repeats=True).relevant == [1, 2]
 
 
 def test_unlisted_grades_earn_gain_and_nothing_else() -> None:
     case = see("ba", {"a": 3, "b": 2}, {"a"})
-    assert (case.relevant, case.total, case.grades) == ([2], 1, [2, 3])
+    assert (case.relevant, case.total, case.judged) == ([2], 1, [(1, 2), (2, 3)])
 
 
 def test_judged_share_of_nothing_is_undefined() -> None:

@@ -43,6 +43,40 @@ def test_lists_are_looked_at() -> None:
     }
 
 
+class Counted(str):
+    """An id that counts how often any of its kind is hashed or compared."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __hash__(self) -> int:
+        Counted.looks += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        Counted.looks += 1
+        return super().__eq__(other)
+
+
+def looks(queries: int, depth: int) -> int:
+    """How often the ids of these lists are hashed or compared to score them."""
+    run = {
+        f"q{query}": [(Counted(f"d{rank}"), -float(rank)) for rank in range(depth)]
+        for query in range(queries)
+    }
+    qrels = {query: {"d1": 1, "d5": 2, "d9": 0} for query in run}
+    before = Counted.looks
+    score_trec(run, qrels, ["ndcg@10", "recall@5", "mrr", "ap", "rprec"])
+    return Counted.looks - before
+
+
+def test_the_work_grows_as_queries_times_depth() -> None:
+    for depth in (10, 100, 1000):
+        assert looks(3, depth) == 3 * looks(1, depth)
+    assert looks(1, 1000) - looks(1, 100) == 900
+    assert looks(1, 100) - looks(1, 10) == 90
+
+
 @pytest.mark.parametrize(
     ("run", "qrels", "convention", "words"),
     [
