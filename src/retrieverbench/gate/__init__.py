@@ -1,6 +1,6 @@
 """Numbers, findings and rules become one verdict."""
 
-from retrieverbench.gate.auditing import judge_audit
+from retrieverbench.gate.auditing import fails_audit, judge_audit
 from retrieverbench.gate.compare import CHANGES, differences
 from retrieverbench.gate.evaluate import against_mean
 from retrieverbench.gate.failures import unmeasured
@@ -19,6 +19,7 @@ __all__ = [
     "crashed",
     "differences",
     "evaluate_all",
+    "fails_audit",
     "finding_text",
     "is_left_out",
     "judge",

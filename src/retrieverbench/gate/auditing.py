@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -24,17 +24,16 @@ from retrieverbench.model import SEVERITIES, Artifact, ProbeResult, Severity, Ta
 def judge_audit(
     artifact: Artifact,
     *,
-    fail_on: Severity = "high",
+    fail_on: Severity = "medium",
     inconclusive: Literal["stop", "warn"] = "stop",
     accepted: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Any finding and any failure of a critical probe is exit 4, whatever else is set.
 
-    A failure of a severity down to `fail_on` is exit 1. A target that failed or is absent
-    though required is exit 3. A probe without a conclusion is exit 5, or only told when
-    `inconclusive` is `warn` or `accepted` gives a reason under the probe's id.
+    A failure of a severity down to `fail_on` is exit 1, any other is only told. A target that
+    failed or is absent though required is exit 3. A probe without a conclusion is exit 5, or
+    only told when `inconclusive` is `warn` or `accepted` gives a reason under the probe's id.
     """
-    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     stop = NOTHING if inconclusive == "stop" else PASSED
     verdict = settled(
         [
@@ -47,7 +46,7 @@ def judge_audit(
                 reason
                 for result in artifact.targets
                 for probe in result.probes
-                if (reason := _of_probe(result, probe, failing, stop, accepted or {}))
+                if (reason := _of_probe(result, probe, fail_on, stop, accepted or {}))
             ),
             *_cut_short(artifact),
         ],
@@ -57,7 +56,13 @@ def judge_audit(
         (probe.probe for result in artifact.targets for probe in result.probes), TOLD_ONLY
     )
     tolerated = every if inconclusive == "warn" else {}
-    return replace(verdict, excused={**tolerated, **(accepted or {})})
+    return replace(verdict, excused={**tolerated, **(accepted or {})}, fail_on=fail_on)
+
+
+def fails_audit(probe: ProbeResult, fail_on: Severity | None) -> bool:
+    """Whether a failed probe is grave enough to fail its audit; all are where nothing is judged."""
+    least = SEVERITIES.index(fail_on or SEVERITIES[-1])
+    return probe.outcome == "fail" and SEVERITIES.index(probe.severity) <= least
 
 
 def _unmapped(result: TargetResult) -> Iterator[Reason]:
@@ -88,16 +93,18 @@ def _unprobed(result: TargetResult, *, complete: bool) -> Iterator[Reason]:
 def _of_probe(
     result: TargetResult,
     probe: ProbeResult,
-    failing: Sequence[Severity],
+    fail_on: Severity,
     stop: int,
     accepted: Mapping[str, str],
 ) -> Reason | None:
     label = result.target.label
-    text = f"{label}: {probe.probe} {probe.title} ({probe.arm}): {probe.reason}"
+    seen = f"{probe.probe} {probe.title} ({probe.arm}): {probe.reason}"
+    text = f"{label}: {seen}"
     if probe.outcome == "fail":
         if probe.severity == "critical":
             return LEAK, "leak", text
-        return (FAILED, "fail", text) if probe.severity in failing else None
+        told = f"{label}: {probe.leak_class}: {seen}"
+        return (FAILED, "fail", told) if fails_audit(probe, fail_on) else None
     if probe.outcome != "inconclusive":
         return None
     if probe.probe in accepted:

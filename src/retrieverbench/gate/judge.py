@@ -43,10 +43,10 @@ def judge(
 
     The first that holds wins: a leak (4); a run cut off by the user (130); rules or
     baselines that cannot be used (2); a backend that failed or a required target that is
-    absent (3); a rule that fails (1); nothing valid measured, or a clean result that is not
-    proven (5); passed (0). The reasons name every kind that occurred. `baselines` are by
-    target label, those of targets that the suite has no more among them; `refusals` say which
-    of them could not be read.
+    absent (3); a rule that fails, or a side channel that is not declared (1); nothing valid
+    measured, or a clean result that is not proven (5); passed (0). The reasons name every kind
+    that occurred. `baselines` are by target label, those of targets that the suite has no more
+    among them; `refusals` say which of them could not be read.
     """
     results = evaluate_all(artifact, rules, baselines)
     return conclude(artifact, results, inconclusive_leaks=inconclusive_leaks, refusals=refusals)
@@ -64,6 +64,7 @@ def conclude(
         *((LEAK, "leak", text) for result in artifact.targets for text in leak_reasons(result)),
         *((REFUSED, "refused", text) for text in refusals),
         *_of_rules(results),
+        *_side_channels(artifact),
         *_backend_failures(artifact),
         *_nothing_valid(artifact),
         *_unproven(artifact, inconclusive_leaks),
@@ -136,6 +137,14 @@ def _of_rules(results: Sequence[RuleResult]) -> Iterator[Reason]:
         elif result.word == "fail":
             of_backend = (result.counter or "").partition(":")[0] in {"errors", "missing"}
             yield BACKEND if of_backend else FAILED, "fail", text
+
+
+def _side_channels(artifact: Artifact) -> Iterator[Reason]:
+    """As in an audit, where a probe of severity medium fails by it: no chunk was shown."""
+    for result in artifact.targets:
+        if result.leaks is not None and result.leaks.side_channel:
+            text = f"{result.target.label}: side channel: {result.leaks.side_channel}"
+            yield FAILED, "fail", text
 
 
 def _backend_failures(artifact: Artifact) -> Iterator[Reason]:

@@ -35,8 +35,6 @@ def leak_reasons(result: TargetResult) -> Iterator[str]:
 
 def finding_text(finding: LeakFinding) -> str:
     """One finding in words: who got what, where, and whose it is."""
-    if finding.seen_in == "total" and not finding.uid:
-        return f"{finding.tenant!r} was told {finding.hint}"
     if finding.seen_in == "text":
         return (
             f"case {finding.case_id!r} of {finding.tenant!r} got the text of a chunk of "
@@ -60,8 +58,6 @@ def _text(leaks: LeakCheck) -> str:
     counts = f"{leaks.foreign} foreign and {leaks.unknown} unknown chunks"
     if leaks.control_findings:
         counts += f", {leaks.control_findings} in the control arm that were never put into it"
-    if leaks.totals:
-        counts += f", totals that count others' chunks: {leaks.totals}"
     if not leaks.findings:
         return counts
     return f"{counts}; first: {finding_text(leaks.findings[0])}"

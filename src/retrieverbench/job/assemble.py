@@ -151,10 +151,6 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
     )
 
 
-def _total_findings(state: EntryState, mode: Mode) -> Sequence[LeakFinding]:
-    return state.totals[mode].findings if mode in state.totals else ()
-
-
 def _note_of_total(state: EntryState, mode: Mode) -> Iterator[str]:
     total = state.totals.get(mode)
     if total is not None and total.note:
@@ -206,6 +202,7 @@ def _failed(empty: TargetResult, failure: BackendError) -> TargetResult:
 
 def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult | None) -> LeakCheck:
     mode = run.target.mode
+    total = state.totals.get(mode)
     found = [
         *state.findings.get(mode, ()),
         *_timed_findings(run.target.label, prepared.cases, timed),
@@ -216,7 +213,8 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
         timed=timed_counts(timed.timings if timed else None, timed.rows if timed else 0),
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
-        totals=_total_findings(state, mode),
+        totals=total.findings if total else (),
+        side_channel=total.side_channel if total else "",
         tenants=len(prepared.chunks_per_tenant),
         distinct=distinct_questions(prepared.cases, run.results),
         stopped=state.probes_stopped,

@@ -33,12 +33,14 @@ def leak_columns(
     tenants: int,
     distinct: int,
     totals: Sequence[LeakFinding] = (),
+    side_channel: str = "",
     stopped: str | None = None,
     read_only: bool = False,
 ) -> LeakCheck:
     """Put together what the passes saw.
 
-    `found` holds the quality and timed findings, `totals` those of the totals.
+    `found` holds the quality and timed findings, `totals` those beside totals, `side_channel`
+    what a total itself told of others.
     `distinct` counts the different questions, each with its tenant, that were answered.
     `stopped` says why the probes did not run to their end; `read_only` targets are asked
     none, for nothing can be written to them.
@@ -55,8 +57,7 @@ def leak_columns(
     if tenants < 2 and not findings:
         reason = "the corpus has one tenant: there is nobody to leak to"
     trials = distinct + (canaries.answered if canaries else 0)
-    counted = sum(not finding.uid for finding in totals)
-    unknown = sum(finding.owner is None for finding in of_target) - counted
+    unknown = sum(finding.owner is None for finding in of_target)
     answers = [
         f for f in (*found, *(canaries.findings if canaries else ())) if f.seen_in != "timed"
     ]
@@ -67,7 +68,7 @@ def leak_columns(
         hits=sum(len(result.hits) + len(result.refused) for result in run.results)
         + timed.rows
         + (canaries.hits if canaries else 0),
-        foreign=len(of_target) - unknown - counted,
+        foreign=len(of_target) - unknown,
         unknown=unknown,
         canaries_asked=canaries.asked if canaries else None,
         canaries_owned=canaries.owned if canaries else None,
@@ -80,7 +81,7 @@ def leak_columns(
         trials=trials,
         leaking_answers=len(asked) + timed.leaking,
         control_findings=len(of_control),
-        totals=counted,
+        side_channel=side_channel,
     )
 
 

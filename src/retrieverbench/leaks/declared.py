@@ -11,3 +11,9 @@ class Declared:
 
     value: float
     place: str
+
+
+def accepted_by(name: str, value: float | None = None) -> str:
+    """How a suite accepts what was seen; `value` is the property's number, if it has one."""
+    shown = "true" if value is None else f"{value:g}"
+    return f"declares = {{ {name} = {shown} }} in the target accepts it"

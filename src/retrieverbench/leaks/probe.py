@@ -93,7 +93,8 @@ def _labels(scene: Scene) -> tuple[WrongLabel, ...]:
 
 def _severity(probe: Probe, scene: Scene) -> Severity:
     """The gravest of the failures, where they have severities of their own."""
-    return min(scene.grades, key=SEVERITIES.index, default=probe.severity)
+    own = [probe.severity] if len(scene.grades) < len(scene.failures) or not scene.grades else []
+    return min([*scene.grades, *own], key=SEVERITIES.index)
 
 
 def _outcome(scene: Scene) -> Outcome:

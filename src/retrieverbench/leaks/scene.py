@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
-from retrieverbench.leaks.declared import Declared
+from retrieverbench.leaks.declared import Declared, accepted_by
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.elsewhere import Told, asked_in, shown_elsewhere
 from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
@@ -126,14 +126,14 @@ class Scene:
         """What must be so; `otherwise` says what was seen instead, in one line.
 
         `severity` is that of this failure where it is not the probe's. `accept` names the
-        property that makes it an accepted risk where the target declares it.
+        property that makes it an accepted risk where the target declares it, as the failure says.
         """
         if condition:
             return
         if accept in self.declared:
             self.accept(accept, otherwise)
             return
-        self.failures.append(otherwise)
+        self.failures.append(f"{otherwise}; {accepted_by(accept)}" if accept else otherwise)
         if severity is not None:
             self.grades.append(severity)
 

@@ -1,8 +1,9 @@
 """The total that a backend tells beside its hits: it must count the asker's own chunks alone.
 
 The smallest tenant asks in the words of many questions. A total above what it owns counts
-others' chunks. The positive control is the unfiltered control arm, whose total for the same
-question must be above that, or the question could not have shown it.
+others' chunks: a side channel, and no leak, since no chunk is shown. The positive control is the
+unfiltered control arm, whose total for the same question must be above that, or the question
+could not have shown it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.declared import accepted_by
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.model import LeakFinding, Query, TenantId
 from retrieverbench.run import Abandoned, BadAnswer, one_line, read_response, search_once, uid_of
@@ -36,6 +38,16 @@ class TotalResult:
     unfiltered: int | None = None
     fault: str = ""
     findings: list[LeakFinding] = field(default_factory=list)
+
+    @property
+    def side_channel(self) -> str:
+        """What the total tells of others' chunks and the suite does not declare; "" if nothing."""
+        if self.accepted or self.told is None or self.told <= self.own:
+            return ""
+        return (
+            f"{self.query.tenant.value!r} was told a total of {self.told} chunks, and it owns "
+            f"{self.own}; {accepted_by('global_totals')}"
+        )
 
     @property
     def note(self) -> str:
@@ -74,7 +86,7 @@ async def ask_total(
     into: TotalResult,
     keys: Mapping[str, str] | None = None,
 ) -> None:
-    """Ask once as the tenant; a total above its own chunks, and foreign hits, are findings."""
+    """Ask once as the tenant; foreign hits are findings."""
     tenant = into.query.tenant
     total, uids = await _total(adapter, into.query, timeout, into, ledger if keys is None else ())
     uids = uids if keys is None else [uid_of(uid, keys) for uid in uids]
@@ -82,9 +94,6 @@ async def ask_total(
         uids, tenant, ledger, target=target, case_id=CASE, seen_in=SEEN_IN
     )
     into.told = total
-    if total is not None and total > into.own and not into.accepted:
-        hint = f"a total of {total} chunks, and it owns {into.own}"
-        into.findings.append(LeakFinding(target, CASE, tenant.value, "", 0, None, SEEN_IN, hint))
 
 
 async def ask_unfiltered_total(

@@ -18,8 +18,7 @@ class LeakFinding:
     `hint` says so where it looks like a mistake of the adapter's.
     `rank` counts from 1; it is 0 when a foreign canary stood elsewhere in the answer.
     `seen_in` is `quality`, `text`, `timed`, `canary`, `control` or `total`; a `text` of the
-    quality pass came with an own uid; a total that counts others' chunks has no uid, and `hint`
-    holds the numbers.
+    quality pass came with an own uid.
     """
 
     target: str
@@ -42,7 +41,8 @@ class LeakCheck:
     `canaries_asked` counts searches for a foreign canary, `canaries_found_by_owner` of
     `canaries_owned` is the positive control. `control_foreign` counts foreign chunks that the
     unfiltered control arm showed: it must be above 0, or there was nothing to steal.
-    `totals` counts totals, told beside the hits, that counted others' chunks.
+    `side_channel` says which total, told beside the hits, counted others' chunks though the
+    target does not declare it, "" for none: no chunk was shown, so it is no leak.
     `control_findings` counts what that arm showed though it was never put into it. `proof` is
     `clean` only with both controls, `inconclusive` (with `reason`) without,
     `not applicable` where one tenant owns everything. `upper_bound` is on the
@@ -64,4 +64,4 @@ class LeakCheck:
     trials: int | None = None
     leaking_answers: int | None = None
     control_findings: int = 0
-    totals: int = 0
+    side_channel: str = ""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from retrieverbench.model.audit import Severity
+
 RuleKind = Literal["minimum", "maximum", "baseline", "tolerance", "counter", "must_pass"]
 Word = Literal["pass", "fail", "inconclusive", "not measured", "leak", "refused", "interrupted"]
 
@@ -66,7 +68,8 @@ class Verdict:
 
     `kinds` are all words that occurred beside `pass`, each once; each reason begins with
     its own. `excused` says why something needs no conclusion: by the id of a probe, or under
-    `leaks` for the leak columns of a run.
+    `leaks` for the leak columns of a run. `fail_on` is the least severity of a failed probe that
+    fails an audit; None for a run.
     """
 
     word: Word
@@ -75,3 +78,4 @@ class Verdict:
     rules: tuple[RuleResult, ...]
     kinds: tuple[Word, ...] = ()
     excused: Mapping[str, str] = field(default_factory=dict)
+    fail_on: Severity | None = None

@@ -37,12 +37,16 @@ def azure_annotations(artifact: Artifact, suite_file: str) -> list[str]:
 
 
 def _shown(artifact: Artifact) -> Iterator[Case]:
-    """Failures and errors; where a level has more than are shown, its last says how many."""
-    faults = [case for case in artifact_cases(artifact) if case.status in {"failure", "error"}]
+    """What did not pass or is told; where a level has more than are shown, its last counts them."""
+    faults = [case for case in artifact_cases(artifact) if _is_shown(case)]
     of_targets = [case for case in faults if case.suite != VERDICT]
     faults = sorted(of_targets or faults, key=lambda case: _LEVELS.index(case.level))
     for level, group in groupby(faults, key=lambda case: case.level):
         yield from _limited(list(group), level)
+
+
+def _is_shown(case: Case) -> bool:
+    return case.status in {"failure", "error"} or (case.status == "passed" and bool(case.message))
 
 
 def _limited(cases: Sequence[Case], level: Level) -> Iterator[Case]:

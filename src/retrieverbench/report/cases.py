@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from retrieverbench.gate import leak_of
+from retrieverbench.gate import fails_audit, leak_of
 from retrieverbench.model import Artifact, ProbeResult, RuleResult, Severity, TargetResult
 from retrieverbench.report.cells import safe
 from retrieverbench.report.tables import headline
@@ -27,8 +27,9 @@ LEVELS: dict[Severity, Level] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One outcome. `suite` is a target's label; `message` says why it did not pass.
+    """One outcome. `suite` is a target's label.
 
+    `message` says why it did not pass, or what was seen although it does.
     `failure` is a wrong behaviour that was seen, `error` a question without an answer that
     needed one, `skipped` one that needs none. `level` weighs what did not pass. `line` is a
     line of the suite file, 0 where none is known.
@@ -65,6 +66,12 @@ def excuse_of(probe: ProbeResult, artifact: Artifact) -> str | None:
     return verdict.excused.get(probe.probe) if verdict else None
 
 
+def is_only_told(probe: ProbeResult, artifact: Artifact) -> bool:
+    """Whether a probe failed that is not grave enough to fail the audit."""
+    fail_on = artifact.verdict.fail_on if artifact.verdict else None
+    return probe.outcome == "fail" and not fails_audit(probe, fail_on)
+
+
 def place_of(probe: ProbeResult) -> str:
     """Where in its target a probe asked: `dense, guarded`."""
     return f"{probe.mode or 'every mode'}, {probe.arm}"
@@ -80,17 +87,26 @@ def _audit_cases(result: TargetResult, artifact: Artifact) -> Iterator[Case]:
             name=f"{probe.probe} {probe.title} ({place_of(probe)})",
             status=status,
             message=visible(message),
-            level=LEVELS[probe.severity] if status == "failure" else "warning",
+            level=_level(probe, status),
             line=result.line,
             seconds=probe.seconds,
         )
+
+
+def _level(probe: ProbeResult, status: Status) -> Level:
+    if status == "failure":
+        return LEVELS[probe.severity]
+    return "note" if status == "passed" else "warning"
 
 
 def _probe_status(probe: ProbeResult, artifact: Artifact) -> tuple[Status, str]:
     if probe.outcome == "pass":
         return "passed", ""
     if probe.outcome == "fail":
-        return "failure", f"{probe.leak_class}, {probe.severity}: {probe.reason}"
+        told = f"{probe.leak_class}, {probe.severity}: {probe.reason}"
+        if is_only_told(probe, artifact):
+            return "passed", f"failed, and is too slight to fail the audit: {told}"
+        return "failure", told
     if probe.outcome == "inconclusive":
         excuse = excuse_of(probe, artifact)
         if excuse is None:
@@ -107,6 +123,9 @@ def _run_cases(result: TargetResult, artifact: Artifact) -> Iterator[Case]:
         yield _unmeasured(result, "measured")
     if result.scores is not None or leak_of(result):
         yield _leaks_case(result, excuse)
+    if result.leaks is not None and result.leaks.side_channel:
+        told = visible(f"side channel, medium: {result.leaks.side_channel}")
+        yield Case(result.target.label, "totals", "failure", told, "warning", result.line)
     for rule in verdict.rules if verdict else ():
         if rule.target == result.target.label:
             yield _rule_case(rule, result)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from retrieverbench.leaks import CATALOG
 from retrieverbench.model import Artifact, ProbeResult, TargetResult
-from retrieverbench.report.cases import LEVELS, excuse_of, place_of, visible
+from retrieverbench.report.cases import LEVELS, excuse_of, is_only_told, place_of, visible
 
 SCHEMA_ADDRESS = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -24,10 +24,11 @@ _Found = tuple[TargetResult, ProbeResult]
 def render_sarif(artifact: Artifact, suite_file: str) -> bytes:
     """An audit in one run of SARIF; equal artifacts give equal bytes.
 
-    Failed probes are results of kind `fail`; inconclusive ones that needed a conclusion are of
-    kind `open`. Passes, what does not apply, accepted risks and excused probes stand in the
-    run's properties, since viewers show every result as an alert. `suite_file` is the suite's
-    path from the root of the repository; results point to their target's line in it.
+    Failed probes are results of kind `fail`, of level `note` where they do not fail the audit;
+    inconclusive ones that needed a conclusion are of kind `open`. Passes, what does not apply,
+    accepted risks and excused probes stand in the run's properties, since viewers show every
+    result as an alert. `suite_file` is the suite's path from the root of the repository; results
+    point to their target's line in it.
     """
     rules = _rules(artifact)
     indexes = {str(rule["id"]): index for index, rule in enumerate(rules)}
@@ -39,7 +40,10 @@ def render_sarif(artifact: Artifact, suite_file: str) -> bytes:
         "invocations": [_invocation(artifact)],
         "columnKind": "unicodeCodePoints",
         "results": [
-            _result(result, probe, indexes[probe.probe], suite_file)
+            _result(
+                *(result, probe, indexes[probe.probe], suite_file),
+                is_told=is_only_told(probe, artifact),
+            )
             for result, probe in _all(artifact)
             if _is_result(probe, artifact)
         ],
@@ -100,7 +104,9 @@ def _invocation(artifact: Artifact) -> _Object:
     return found
 
 
-def _result(result: TargetResult, probe: ProbeResult, index: int, suite_file: str) -> _Object:
+def _result(
+    result: TargetResult, probe: ProbeResult, index: int, suite_file: str, *, is_told: bool
+) -> _Object:
     is_open = probe.outcome == "inconclusive"
     prefix = "inconclusive: " if is_open else ""
     text = f"{result.target.label} ({probe.arm}): {probe.title}: {prefix}{probe.reason}"
@@ -112,7 +118,7 @@ def _result(result: TargetResult, probe: ProbeResult, index: int, suite_file: st
         "ruleId": probe.probe,
         "ruleIndex": index,
         "kind": "open" if is_open else "fail",
-        "level": "none" if is_open else LEVELS[probe.severity],
+        "level": "none" if is_open else "note" if is_told else LEVELS[probe.severity],
         "message": {"text": visible(text)},
         "locations": [
             {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from retrieverbench.gate import unmeasured
+from retrieverbench.gate import fails_audit, unmeasured
 from retrieverbench.golden.faults import plural
 from retrieverbench.metrics import parse_metric
-from retrieverbench.model import Artifact, LeakCheck, Scores, TargetResult
+from retrieverbench.model import SEVERITIES, Artifact, LeakCheck, Scores, TargetResult
 from retrieverbench.remote import shortened
 from retrieverbench.report.cells import (
     DASH,
@@ -59,7 +59,22 @@ def headline(artifact: Artifact) -> str:
         return "NOT JUDGED"
     others = [word for word in verdict.kinds if word != verdict.word]
     also = f"; also {', '.join(others)}" if others else ""
-    return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}"
+    told = "".join(f"; {each}" for each in _only_told(artifact))
+    return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}{told}"
+
+
+def _only_told(artifact: Artifact) -> Iterator[str]:
+    """Failed probes that are too slight to fail an audit."""
+    fail_on = artifact.verdict.fail_on if artifact.verdict else None
+    failed = [
+        probe for result in artifact.targets for probe in result.probes if probe.outcome == "fail"
+    ]
+    for severity in SEVERITIES:
+        names = sorted(
+            {p.probe for p in failed if p.severity == severity and not fails_audit(p, fail_on)}
+        )
+        if names:
+            yield f"{plural(len(names), 'probe')} of {severity} severity failed: {', '.join(names)}"
 
 
 def summary(artifact: Artifact) -> str:

@@ -154,7 +154,7 @@ class LeakColumns:
     control: bool = True
     inconclusive: Literal["stop", "warn"] = "stop"
     accept_inconclusive: Mapping[str, str] = field(default_factory=dict)
-    fail_on: Literal["high", "medium", "low"] = "high"
+    fail_on: Literal["high", "medium", "low"] = "medium"
 
 
 @dataclass(frozen=True)

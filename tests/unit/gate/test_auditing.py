@@ -60,6 +60,13 @@ def test_failure_counts_from_the_severity_that_the_suite_names(
     assert judge_audit(audited("fail", severity), fail_on=fail_on).exit_code == code
 
 
+def test_by_default_a_side_channel_fails_and_a_trace_is_only_told(audited: MakeAudit) -> None:
+    (reason,) = judge_audit(audited("fail", "medium")).reasons
+    assert reason == "fail: fake/lexical/filter: starvation: P09 small (guarded): seen"
+    verdict = judge_audit(audited("fail", "low"))
+    assert (verdict.exit_code, verdict.reasons, verdict.fail_on) == (0, (), "medium")
+
+
 def test_probe_without_conclusion_is_exit_5_unless_a_reason_is_given(audited: MakeAudit) -> None:
     artifact = audited("inconclusive", "critical")
     assert judge_audit(artifact).exit_code == 5

@@ -51,10 +51,6 @@ def test_of_an_index_none_of_whose_ids_is_known_the_mapping_is_named(
         (replace(FINDING, owner=None), "which is no chunk of the corpus"),
         (replace(FINDING, owner=None, hint="'acme/1' is a chunk"), "; 'acme/1' is a chunk"),
         (replace(FINDING, rank=0, seen_in="canary"), "outside the hits (canary)"),
-        (
-            replace(FINDING, uid="", rank=0, owner=None, seen_in="total", hint="a total of 4"),
-            "'acme' was told a total of 4",
-        ),
     ],
 )
 def test_first_finding_is_told(make_result: MakeResult, finding: LeakFinding, text: str) -> None:

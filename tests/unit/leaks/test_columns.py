@@ -46,6 +46,7 @@ def columns(
     tenants: int = 2,
     stopped: str | None = None,
     totals: tuple[LeakFinding, ...] = (),
+    side_channel: str = "",
 ) -> LeakCheck:
     return leak_columns(
         run,
@@ -57,6 +58,7 @@ def columns(
         distinct=sum(result.status == "ok" for result in run.results),
         stopped=stopped,
         totals=totals,
+        side_channel=side_channel,
     )
 
 
@@ -84,10 +86,14 @@ def test_one_finding_anywhere_is_a_leak(seen_in: str) -> None:
     assert check.upper_bound is None
 
 
-def test_a_total_that_counts_others_is_a_leak_and_no_chunk() -> None:
-    finding = replace(FINDING, uid="", rank=0, owner=None, seen_in="total")
-    check = columns(totals=(finding,))
-    assert (check.proof, check.totals, check.foreign, check.unknown) == ("leak", 1, 0, 0)
+def test_a_total_that_counts_others_is_kept_and_no_leak() -> None:
+    check = columns(side_channel="told a total of 4")
+    assert (check.proof, check.side_channel) == ("clean", "told a total of 4")
+
+
+def test_what_stands_beside_a_total_is_a_leak() -> None:
+    check = columns(totals=(replace(FINDING, seen_in="total"),))
+    assert (check.proof, check.foreign, check.unknown) == ("leak", 1, 0)
     assert check.leaking_answers == 0, "it is not among the answers that are counted"
 
 

@@ -46,18 +46,21 @@ def counting(own: int | None, control: int | None, *uids: str) -> Any:
 
 async def test_a_total_of_own_chunks_is_clean_and_proven_by_the_control(store: MakeStore) -> None:
     seen = await ask(store, counting(1, 4, "acme/1"))
-    assert (seen.told, seen.unfiltered, seen.note, seen.findings) == (1, 4, "", [])
+    assert (seen.told, seen.unfiltered, seen.note, seen.side_channel) == (1, 4, "", "")
 
 
-async def test_a_total_above_the_own_chunks_is_a_finding(store: MakeStore) -> None:
-    (finding,) = (await ask(store, counting(4, 4))).findings
-    assert (finding.tenant, finding.uid, finding.seen_in) == ("acme", "", "total")
-    assert finding.hint == "a total of 4 chunks, and it owns 1"
+async def test_a_total_above_the_own_chunks_is_a_side_channel(store: MakeStore) -> None:
+    seen = await ask(store, counting(4, 4))
+    assert seen.findings == [], "no chunk was shown"
+    assert seen.side_channel == (
+        "'acme' was told a total of 4 chunks, and it owns 1; "
+        "declares = { global_totals = true } in the target accepts it"
+    )
 
 
-async def test_a_declared_one_is_told_and_no_finding(store: MakeStore) -> None:
+async def test_a_declared_one_is_told_and_no_side_channel(store: MakeStore) -> None:
     seen = await ask(store, counting(4, 4), accepted=True)
-    assert seen.findings == []
+    assert seen.side_channel == ""
     assert "counts others' chunks: 4, of 1 own, as [targets.declares] says" in seen.note
 
 

@@ -12,9 +12,11 @@ from report_support import HOSTILE, every_outcome, probe
 from retrieverbench.gate import judge
 from retrieverbench.model import Artifact, FailureKind, LeakCheck, LeakFinding, Rule, TargetResult
 from retrieverbench.report import render_junit
+from retrieverbench.report.tables import headline
 
 Make = Callable[..., Artifact]
 MakeResult = Callable[..., TargetResult]
+MakeArtifact = Callable[..., Artifact]
 LABEL = "fake/lexical/filter"
 
 
@@ -39,7 +41,7 @@ def test_every_outcome_of_a_probe_has_its_element(make_audit: Make) -> None:
         "P01 title of P01 (lexical, below the guard)": "failure",
         "P08 title of P08 (lexical, guarded)": "failure",
         "P40 title of P40 (lexical, guarded)": "failure",
-        "P41 title of P41 (lexical, guarded)": "failure",
+        "P41 title of P41 (lexical, guarded)": "system-out",
         "P21 title of P21 (lexical, guarded)": "error",
         "P22 title of P22 (lexical, guarded)": "skipped",
         "P33 title of P33 (lexical, guarded)": "skipped",
@@ -47,6 +49,30 @@ def test_every_outcome_of_a_probe_has_its_element(make_audit: Make) -> None:
         "P43 title of P43 (every mode, guarded)": "passed",
         "exit code": "failure",
     }
+
+
+def test_what_does_not_fail_the_audit_is_no_failure_and_still_told(make_audit: Make) -> None:
+    audit = make_audit((probe("P41", outcome="fail", severity="low", reason="told apart"),))
+    root = ET.fromstring(render_junit(audit))
+    assert (root.attrib["failures"], root.attrib["errors"]) == ("0", "0"), "as exit 0 says"
+    (told,) = root.iter("system-out")
+    assert told.text == ("failed, and is too slight to fail the audit: starvation, low: told apart")
+    assert headline(audit) == "PASS (exit 0); 1 probe of low severity failed: P41"
+
+
+def test_a_side_channel_of_a_run_is_a_failure(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    result = make_result()
+    assert result.leaks is not None
+    told = replace(result.leaks, side_channel="told 4, owns 1")
+    artifact = make_artifact(replace(result, leaks=told))
+    verdict = judge(artifact, [], {})
+    assert verdict.exit_code == 1, "no chunk was shown: it is no leak"
+    assert verdict.reasons == (f"fail: {LABEL}: side channel: told 4, owns 1",)
+    found = cases(render_junit(replace(artifact, verdict=verdict)))
+    assert found[f"small.{LABEL}", "leaks"].find("failure") is None
+    assert found[f"small.{LABEL}", "totals"].find("failure") is not None
 
 
 def test_counts_are_those_of_the_cases(make_audit: Make) -> None:

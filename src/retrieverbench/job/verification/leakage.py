@@ -64,6 +64,7 @@ def leak_faults(
         canaries=canaries,
         control=control,
         totals=[finding for finding in leaks.findings if finding.seen_in == "total"],
+        side_channel=leaks.side_channel,
         tenants=tenants,
         distinct=distinct_questions(golden.cases, run.results),
         stopped=leaks.reason if leaks.proof == "inconclusive" else None,

@@ -71,7 +71,8 @@ async def unknown_tenant(scene: Scene) -> None:
     seen = await scene.ask(name, chunk.text, chunk.vector, want=TOTAL)
     scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
     told = f"an unknown tenant was told a total of {seen.total}"
-    scene.expect(not seen.total, told, accept="global_totals")
+    # A number is a side channel, wherever it is told: no chunk is shown.
+    scene.expect(not seen.total, told, severity="medium", accept="global_totals")
     scene.expect(seen.error is None, f"an unknown tenant got an error: {seen.error}")
 
 
