@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -108,12 +109,13 @@ def bump(
     """Write the manifest of a new version: checksums, counts, versions.
 
     A version that has a manifest is never rewritten: save the changed set as the next
-    version (NAME.v2.jsonl beside NAME.v1.jsonl) and bump that.
+    version (NAME.v2.jsonl beside NAME.v1.jsonl) and bump that. Versions that are not given,
+    grades, default tenant, scheme of ids and licence are those of the version before.
     """
     from datetime import UTC, datetime
 
     from retrieverbench.cli.progress import shown_progress
-    from retrieverbench.golden import make_manifest, write_manifest
+    from retrieverbench.golden import make_manifest, manifest_before, write_manifest
     from retrieverbench.job import reading
 
     path = set_file.with_suffix(".manifest.json")
@@ -126,6 +128,7 @@ def bump(
             f"{path}: is already there, and versions are never rewritten; save the changed set "
             "as the next version and bump that"
         )
+    before = manifest_before(set_file, corpus)
     with shown_progress() as progress:
         manifest = make_manifest(
             set_file,
@@ -133,18 +136,22 @@ def bump(
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             reason=reason,
             rebuilt_by=rebuilt_by or "unnamed",
-            versions=_versions(versions),
+            versions=_versions(versions, before.versions if before else {}),
+            grades=before.grades if before else None,
+            id_scheme=before.id_scheme if before else "structural",
+            default_tenant=before.default_tenant if before else None,
+            licence=before.licence if before else None,
             tenant_pattern=tenant_pattern,
             on_read=reading(progress),
         )
     click.echo(f"wrote {write_manifest(set_file, manifest)}")
 
 
-def _versions(words: tuple[str, ...]) -> dict[str, str]:
-    """The four versions beside the set's own; one not given is `unversioned`."""
+def _versions(words: tuple[str, ...], before: Mapping[str, str]) -> dict[str, str]:
+    """The four versions beside the set's own; one never given is `unversioned`."""
     from retrieverbench.options import nearest
 
-    found = dict.fromkeys(VERSION_WORDS, "unversioned")
+    found = {word: before.get(word, "unversioned") for word in VERSION_WORDS}
     for word in words:
         key, equals, value = word.partition("=")
         if key not in found or not equals or not value:

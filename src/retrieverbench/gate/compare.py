@@ -20,22 +20,28 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "adapter": ("adapter", "options", "server version", "fidelity"),
     "embedding": ("embedding", "versions.embedding", "versions.index"),
     "index": ("versions.index",),
-    "chunking": ("versions.chunking", "versions.index"),
+    "chunking": ("versions.chunking", "corpus sha256", "versions.index"),
     "prompt": ("versions.prompt",),
 }
-"""What may be declared as the thing under test, and the fields that differ then."""
+"""What may be declared as the thing under test, and the fields that differ then: first what it
+is, then what follows from it."""
+NUMBERED_ANEW = ("golden set version", "versions.golden_set")
+"""Of a set with the same bytes these are only told: it asks the same questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One field that is not the baseline's, with both values.
 
-    `word` would declare it, "" where nothing may; `declared` says whether that was done.
+    Each of `words` would declare it, none where nothing may; `declared` says whether that was
+    done. What is `noted` forbids nothing.
     """
 
+    field: str
     text: str
-    word: str
+    words: tuple[str, ...]
     declared: bool
+    noted: bool = False
 
 
 def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) -> list[Difference]:
@@ -45,45 +51,69 @@ def differences(result: TargetResult, artifact: Artifact, baseline: Baseline) ->
     follows from a declared change is declared with it.
     """
     changing = set(artifact.command.changing)
+    same_questions = baseline.golden_sha256 == artifact.golden.sha256
     found = []
     for field, then, now in _fields(result, artifact, baseline):
         for name, left, right in _differing(field, _plain(then), _plain(now)):
-            words = [] if name == "fidelity" and "stand-in" in (left, right) else _declaring(name)
+            words = () if name == "fidelity" and "stand-in" in (left, right) else _declaring(name)
             text = f"{name}: baseline {_shown(name, left)}, this run {_shown(name, right)}"
-            word = words[0] if words else ""
-            found.append(Difference(text, word, bool(changing & set(words))))
+            noted = same_questions and name in NUMBERED_ANEW
+            found.append(Difference(name, text, words, bool(changing & set(words)), noted))
     return found
 
 
 def refusal(found: Sequence[Difference]) -> str | None:
     """Why there is no comparison, and what to do; None if every difference was declared."""
-    undeclared = [difference for difference in found if not difference.declared]
+    undeclared = [each for each in found if not each.declared and not each.noted]
     if not undeclared:
         return None
     told = "; ".join(difference.text for difference in undeclared)
-    words = dict.fromkeys(difference.word for difference in undeclared)
     todo = "if the change is meant, review the report and accept this run as the new baseline"
-    if all(words):
-        options = " ".join(f"--changing {word}" for word in words)
+    if all(difference.words for difference in undeclared):
+        options = " ".join(f"--changing {word}" for word in _least(undeclared))
         todo = f"if this change is what the run shall judge, add {options}"
     return f"not comparable with the baseline: {told}; {todo}"
 
 
 def declared(found: Sequence[Difference]) -> tuple[str, ...]:
     """What a reader of a comparison must know: all that differed because it was declared."""
-    if not found:
-        return ()
-    one = "" if len(found) == 1 else "; cannot be attributed to one change"
-    return (f"declared as changed: {'; '.join(each.text for each in found)}{one}",)
+    noted = [each.text for each in found if each.noted]
+    changed = [each for each in found if not each.noted]
+    told = [f"with the same questions and labels: {'; '.join(noted)}"] if noted else []
+    if changed:
+        texts = "; ".join(each.text for each in changed)
+        unclear = "" if _is_one(changed) else "; which of these moved the figures cannot be told"
+        told.append(f"declared as changed: {texts}{unclear}")
+    return tuple(told)
 
 
-def _declaring(field: str) -> list[str]:
-    """The words that may declare a difference of this field."""
-    return [
-        word
-        for word, fields in CHANGES.items()
-        if any(f"{field}.".startswith(f"{name}.") for name in fields)
-    ]
+def _is_one(changed: Sequence[Difference]) -> bool:
+    """Whether one thing was changed and the rest follows; two settings are two things."""
+    covering = _least(changed)
+    settings = [each for each in changed if each.field.startswith("options.")]
+    return len(covering) == 1 and not (covering == ["settings"] and len(settings) > 1)
+
+
+def _least(found: Sequence[Difference]) -> list[str]:
+    """The one word that declares all of it, of several what differs itself; else a word for each.
+
+    A new version of the index alone is an index, and beside one of the chunks it follows from it.
+    """
+    fields = {difference.field for difference in found}
+    common = [word for word in CHANGES if all(word in each.words for each in found)]
+    if common:
+        return [min(common, key=lambda word: not any(_is_in(f, CHANGES[word][:1]) for f in fields))]
+    return list(dict.fromkeys(difference.words[0] for difference in found))
+
+
+def _declaring(field: str) -> tuple[str, ...]:
+    """The words that may declare a difference of this field, first those that it is itself."""
+    words = [word for word, fields in CHANGES.items() if _is_in(field, fields)]
+    return tuple(sorted(words, key=lambda word: not _is_in(field, CHANGES[word][:1])))
+
+
+def _is_in(field: str, names: Sequence[str]) -> bool:
+    return any(f"{field}.".startswith(f"{name}.") for name in names)
 
 
 def _fields(

@@ -1,7 +1,7 @@
 """Golden sets, corpora and manifests: read, checked, never repaired."""
 
 from retrieverbench.golden.beir import load_beir
-from retrieverbench.golden.bump import make_manifest, write_manifest
+from retrieverbench.golden.bump import make_manifest, manifest_before, write_manifest
 from retrieverbench.golden.corpus import load_corpus
 from retrieverbench.golden.coverage import coverage_warnings
 from retrieverbench.golden.lines import OnRead
@@ -18,6 +18,7 @@ __all__ = [
     "load_set",
     "load_vectors",
     "make_manifest",
+    "manifest_before",
     "select_cases",
     "write_corpus",
     "write_golden",

@@ -22,6 +22,7 @@ from retrieverbench.golden.manifest import (
     check_previous,
     count_cases,
     manifest_path,
+    read_manifest,
     split_name,
 )
 from retrieverbench.golden.sets import Terms, read_corpus_and_cases
@@ -80,6 +81,13 @@ def make_manifest(
     check_previous(manifest, path, {c.id for c in cases}, faults)
     settle([corpus_faults, faults])
     return manifest
+
+
+def manifest_before(path: Path, corpus_path: Path) -> Manifest | None:
+    """The manifest of the version before the set at `path`; None where there is none to read."""
+    name, version = split_name(path)
+    old = path.with_name(f"{name}.v{(version or 0) - 1}.jsonl")
+    return read_manifest(old, corpus_path, Faults(""), Faults(""), optional=True)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> Path:
