@@ -107,7 +107,7 @@ def test_files_of_the_documentation_are_a_suite(tmp_path: Path) -> None:
         (folder / name).write_text(body, encoding="utf-8")
     assert len(files) == 5
     shutil.copytree(folder, tmp_path / "again")
-    (bump,) = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    bump, again = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
 
     def typed(command: str) -> subprocess.CompletedProcess[str]:
@@ -118,6 +118,8 @@ def test_files_of_the_documentation_are_a_suite(tmp_path: Path) -> None:
 
     bumped = typed(f"set -e; cd again; {bump}")
     assert bumped.returncode == 0, bumped.stderr
+    rebumped = typed(f"set -e; cd again; cp corpus.jsonl smaller.jsonl; {again.partition('#')[0]}")
+    assert rebumped.returncode == 0, rebumped.stderr
     done = typed("retrieverbench run 'my files/suite.toml' --no-timing")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "memory/hybrid/filter" in done.stdout
