@@ -29,7 +29,7 @@ from retrieverbench.cli.streams import kept_streams
 from retrieverbench.cli.supervised import Supervision
 from retrieverbench.cli.surroundings import kept_surroundings
 from retrieverbench.errors import InputError
-from retrieverbench.files import write_whole
+from retrieverbench.files import whole_path, write_whole
 
 if TYPE_CHECKING:
     import anyio
@@ -175,6 +175,7 @@ def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
 
     suite = _with_options(load_suite(chosen.suite_file), chosen.extra, no_timing=no_timing)
     folder = chosen.results or suite.resolve(suite.results)
+    suite = replace(suite, results=str(whole_path(folder)))
     _check_writable(folder, suite.name)
     formats = Formats(chosen.junit, sarif, wanted(chosen.annotations))
     check_files(formats)

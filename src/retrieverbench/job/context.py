@@ -56,11 +56,12 @@ class Job:
 
 def make_job(prepared: Prepared, environ: Mapping[str, str], progress: Progress) -> Job:
     """A job before its first step."""
+    suite = prepared.suite
     return Job(
         prepared=prepared,
         run_id=secrets.token_hex(4),
         started=datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"),
-        origin=origin_of(prepared.suite.path.parent),
+        origin=origin_of(suite.path.parent, suite.resolve(suite.results)),
         environ=environ,
         progress=progress,
         ledger=CorpusLedger(stored(prepared.corpus.chunks)),

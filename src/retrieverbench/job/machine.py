@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from retrieverbench.files import whole_path
+
+WRITTEN = ("runs", "audits", "baselines")
+"""What the harness itself makes in a folder of results."""
 LIBRARIES = ("retrieverbench", "anyio", "numpy")
 """The harness and the libraries that could change a number."""
 
@@ -24,9 +28,9 @@ class Origin:
     dirty: bool | None
 
 
-def origin_of(folder: Path) -> Origin:
+def origin_of(folder: Path, results: Path) -> Origin:
     """Asked before an adapter runs, which can make packages and programs be not found."""
-    return Origin(harness_versions(), machine(), *commit_of(folder))
+    return Origin(harness_versions(), machine(), *commit_of(folder, results))
 
 
 def harness_versions() -> dict[str, str]:
@@ -47,24 +51,34 @@ def machine() -> dict[str, object]:
     }
 
 
-def commit_of(folder: Path) -> tuple[str | None, bool | None]:
-    """Commit and dirty flag of the repository that the suite lies in; None without one."""
+def commit_of(folder: Path, results: Path) -> tuple[str | None, bool | None]:
+    """Commit and dirty flag of the repository that the suite lies in; None without one.
+
+    What earlier runs wrote into their folder of results makes no tree dirty: it changes no number.
+    """
     try:
         commit = _git(folder, "rev-parse", "HEAD")
-        return commit, bool(_git(folder, "status", "--porcelain"))
+        top = whole_path(Path(_git(folder, "rev-parse", "--show-toplevel")))
+        written = [path for part in WRITTEN if (path := whole_path(results / part)) != top]
+        outside = [
+            f":(top,exclude,literal){path.relative_to(top).as_posix()}"
+            for path in written
+            if path.is_relative_to(top)
+        ]
+        return commit, bool(_git(folder, "status", "--porcelain", "--", ":/", *outside))
     except (OSError, subprocess.SubprocessError):
         return None, None
 
 
 def _git(folder: Path, *arguments: str) -> str:
+    """What git printed; it takes no lock that a command of the user's would wait for."""
     done = subprocess.run(  # noqa: S603 - fixed words, no shell
-        ["git", "-C", str(folder), *arguments],  # noqa: S607 - the user's own git
+        ["git", "--no-optional-locks", "-C", str(folder), *arguments],  # noqa: S607 - the user's
         capture_output=True,
         check=True,
-        text=True,
         timeout=10,
     )
-    return done.stdout.strip()
+    return os.fsdecode(done.stdout).strip()
 
 
 def _processor() -> str:
