@@ -110,4 +110,4 @@ async def test_documents_of_several_owners_are_told(connection: tuple[str, Conne
     async with bound(connection, chunks, owner) as adapter:
         described = await adapter.describe()
     assert described.chunks == {"acme": 28, "globex": 14}
-    assert any("several owners in some of 28" in line for line in described.weaknesses)
+    assert any("several owners in " in line for line in described.weaknesses)

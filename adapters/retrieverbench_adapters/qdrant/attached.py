@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from qdrant_client import models
 
-from retrieverbench.adapter import Attached, Settings
+from retrieverbench.adapter import NOBODY, Attached, Settings
 from retrieverbench.errors import InputError
 from retrieverbench.model import Layout, TenantId
 from retrieverbench.options import nearest
@@ -17,7 +18,7 @@ from retrieverbench_adapters.qdrant.fields import (
     POINT_ID,
     Fields,
     attached_fields,
-    owner_of,
+    owners_of,
     value_at,
 )
 from retrieverbench_adapters.qdrant.layouts import Home, home_of
@@ -33,6 +34,8 @@ COUNTED_BY_READING = 200_000
 """Points of which the owners are read one by one where no index can count them."""
 
 _PAGE = 2_000
+_NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+"""The characters that the server refuses in a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ async def bind(
 
     Raises InputError with one line for everything that is not there or does not fit.
     """
+    if _NO_NAME.search(attached.name):
+        raise InputError(f"{_place(attached)}: no collection can be called so")
     exists = await server.call(server.client.collection_exists(attached.name))
     if not exists:
         listed = await server.call(server.client.get_collections())
@@ -92,18 +97,22 @@ async def bind(
     return Attachment(server, attached.name, settings.layout, fields, frozenset(keys))
 
 
-async def count_by_reading(server: Server, name: str, fields: Fields) -> dict[str, int] | None:
-    """Points per tenant, read one by one; None when there are too many of them."""
+async def count_by_reading(
+    server: Server, name: str, fields: Fields
+) -> tuple[dict[str, int], int] | None:
+    """Points per tenant, and how many have several; None when there are too many to be read."""
     total = (await server.call(server.client.count(name, exact=True))).count
     if total > COUNTED_BY_READING:
         return None
     counts: Counter[str] = Counter()
+    several = 0
     shown = [fields.tenant]
     async for points in server.pages(name, _PAGE, with_payload=shown, with_vectors=False):
         for point in points:
-            owner = owner_of(point.payload or {}, fields)
-            counts.update([] if owner is None else [owner])
-    return dict(counts)
+            owners = owners_of(point.payload or {}, fields)
+            counts.update(owners or [NOBODY])
+            several += len(owners) > 1
+    return dict(counts), several
 
 
 def _place(attached: Attached) -> str:

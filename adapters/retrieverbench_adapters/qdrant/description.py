@@ -52,29 +52,49 @@ async def count_attached(
     slow = tuple(slowness(information, fields))
     total = (await server.call(server.client.count(name, exact=True))).count
     if counts_by_index(information, fields):
-        chunks: dict[str, int] | None = await _facet(server, name, fields, total)
+        counted: tuple[dict[str, int], int] | None = await _by_facet(server, name, fields, total)
     else:
-        chunks = await count_by_reading(server, name, fields)
-    if chunks is None or len(chunks) >= MOST_TENANTS:
+        counted = await count_by_reading(server, name, fields)
+    if counted is None or len(counted[0]) >= MOST_TENANTS:
         reason = (
             f"chunks per tenant: more than {MOST_TENANTS} tenants, or no index of them and more "
             f"than {COUNTED_BY_READING} points to be read one by one"
         )
         return Found({}, (), (reason,), slow)
-    owned = sum(chunks.values())
-    kind = "number" if fields.owners_numbered else "text"
-    if owned < total:
+    chunks, several = counted
+    if ownerless := chunks.get(NOBODY, 0):
+        kind = "number" if fields.owners_numbered else "text"
         weak.append(
-            f"{total - owned} of {total} points have no {kind} in tenant field {fields.tenant!r}: "
-            "nobody finds them; give them an owner or remove them"
+            f"{ownerless} of {total} points have no {kind} in tenant field {fields.tenant!r}: "
+            f"{'no tenant that is a number' if fields.owners_numbered else 'nobody'} finds them; "
+            "give them an owner or remove them"
         )
-        chunks[NOBODY] = chunks.get(NOBODY, 0) + total - owned
-    if owned > total:
+    if several:
         weak.append(
-            f"tenant field {fields.tenant!r} holds several owners in some of {total} points: each "
-            "of them finds these; store a point per owner"
+            f"tenant field {fields.tenant!r} holds several owners in {several} of {total} points: "
+            "each of them finds these; store a point per owner"
         )
     return Found(chunks, tuple(weak), slow=slow)
+
+
+async def _by_facet(
+    server: Server, name: str, fields: Fields, total: int
+) -> tuple[dict[str, int], int]:
+    """Points per tenant, those of several at each of them; and how many these are."""
+    chunks = await _facet(server, name, fields, total)
+    many = models.FieldCondition(key=fields.tenant, values_count=models.ValuesCount(gt=1))
+    several = await _count(server, name, many)
+    if several:
+        empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=fields.tenant))
+        ownerless = await _count(server, name, empty) + chunks.pop(NOBODY, 0)
+    else:
+        ownerless = total - sum(chunks.values()) + chunks.pop(NOBODY, 0)
+    return chunks | ({NOBODY: ownerless} if ownerless else {}), several
+
+
+async def _count(server: Server, name: str, condition: models.Condition) -> int:
+    passing = models.Filter(must=[condition])
+    return (await server.call(server.client.count(name, passing, exact=True))).count
 
 
 def general_weaknesses(

@@ -116,11 +116,12 @@ def tenant_value(tenant: TenantId, fields: Fields) -> str | int:
     return text if number is None else number
 
 
-def owner_of(payload: Mapping[str, Any], fields: Fields) -> str | None:
-    """The one who finds a point, as tenants are named; None where nobody does."""
+def owners_of(payload: Mapping[str, Any], fields: Fields) -> list[str]:
+    """Those who find a point, as tenants are named: each of a list, of which none may be."""
     value = value_at(payload, fields.tenant)
     kind = int if fields.owners_numbered else str
-    return str(value) if type(value) is kind else None
+    values = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(str(one) for one in values if type(one) is kind and one != ""))
 
 
 def point_id(uid: str) -> str:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     import qdrant_edge as edge
 
 _CLAUSES = ("should", "min_should", "must", "must_not")
-_CONDITIONS = ("match", "range", "is_empty", "is_null")
-_CONDITIONS_KNOWN = ("geo_bounding_box", "geo_radius", "geo_polygon", "values_count")
+_CONDITIONS = ("match", "range", "values_count", "is_empty", "is_null")
+_CONDITIONS_KNOWN = ("geo_bounding_box", "geo_radius", "geo_polygon")
+_BOUNDS = ("gt", "gte", "lt", "lte")
 _QUERY = ("prefetch", "query", "using", "filter", "params", "score_threshold", "limit")
 _QUERY_KNOWN = ("lookup_from",)
 _DEFAULT_LIMIT = 10
@@ -92,10 +93,14 @@ def _field_condition(body: dict[str, Any], *, strict: bool) -> edge.FieldConditi
     if "match" in fields:
         arguments["match"] = _match(fields["match"])
     if "range" in fields:
-        bounds = take(fields["range"], "Range", ("gt", "gte", "lt", "lte"), strict=strict)
+        bounds = take(fields["range"], "Range", _BOUNDS, strict=strict)
         if any(type(bound) not in {int, float} for bound in bounds.values()):
             raise untranslated("filter.range of other than numbers")
         arguments["range"] = edge.RangeFloat(**bounds)
+    if "values_count" in fields:
+        bounds = take(fields["values_count"], "ValuesCount", _BOUNDS, strict=strict)
+        counts = {key: whole_number(value, key, 0) for key, value in bounds.items()}
+        arguments["values_count"] = edge.ValuesCount(**counts)
     return edge.FieldCondition(fields["key"], **arguments)
 
 

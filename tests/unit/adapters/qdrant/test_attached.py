@@ -164,6 +164,9 @@ async def test_what_does_not_fit_is_told_line_by_line(front: Started) -> None:
         with pytest.raises(InputError, match=f"no such collection; did you mean '{name}'"):
             async with bound(front, wrong):
                 pass
+        with pytest.raises(InputError, match="no collection can be called so"):
+            async with bound(front, f"{name}/points"):
+                pass
 
 
 async def test_all_faults_are_told_at_once(front: Started) -> None:
@@ -196,10 +199,11 @@ async def test_owners_are_counted_without_an_index(front: Started) -> None:
     users = users_collection(front, rows, indexes=indexes)
     async with users as name, bound(front, name) as target:
         described = await target.describe()
-        assert described.chunks == {"acme": 2, "globex": 2, NOBODY: 2}
-        (orphans,), (unindexed,) = described.weaknesses, described.slow["dense"]
+        assert described.chunks == {"acme": 3, "globex": 3, NOBODY: 1}
+        (orphans, several), (unindexed,) = described.weaknesses, described.slow["dense"]
+        assert "holds several owners in 1 of 6 points" in several
         assert "tenant field 'meta.owner' has no index" in unindexed
-        assert "2 of 6 points have no text in tenant field" in orphans
+        assert "1 of 6 points have no text in tenant field" in orphans
         found = await target.search(ask(A, "dense", VECTORS[0]))
         assert sorted(uids(found)) == ["100", "102", "104"], "a list matches each of its owners"
 
@@ -207,11 +211,15 @@ async def test_owners_are_counted_without_an_index(front: Started) -> None:
 async def test_several_owners_of_a_point_are_told(front: Started) -> None:
     rows = [row(n) for n in range(6)]
     rows[2]["payload"]["meta"]["owner"] = ["acme", "globex"]
+    rows[3]["payload"]["meta"]["owner"] = None  # as many more as less: sums would hide both
     indexes = {"meta.owner": TENANT_INDEX, "meta.n": "integer"}
     users = users_collection(front, rows, indexes=indexes)
     async with users as name, bound(front, name) as target:
-        (weakness,) = (await target.describe()).weaknesses
-        assert "holds several owners in some of 6 points" in weakness
+        described = await target.describe()
+        assert described.chunks == {"acme": 3, "globex": 3, NOBODY: 1}
+        orphans, several = described.weaknesses
+        assert "1 of 6 points have no text" in orphans
+        assert "holds several owners in 1 of 6 points" in several
 
 
 async def test_a_shard_of_the_users_for_each_tenant(front: Started) -> None:
