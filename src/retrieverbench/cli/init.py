@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -28,8 +30,11 @@ def init(folder: Path) -> None:
         for name, text in texts.items():
             (folder / name).write_bytes(text)
     except OSError as error:
+        for name in FILES:  # half a suite would be in the way of the next attempt
+            with suppress(OSError):
+                (folder / name).unlink()
         raise InputError(
             f"{folder}: cannot be written: {error.strerror}; name another folder"
         ) from None
     click.echo(f"wrote {', '.join(FILES)}")
-    click.echo(f"next: retrieverbench run {folder / 'suite.toml'}")
+    click.echo(f"next: {shlex.join(['retrieverbench', 'run', str(folder / 'suite.toml')])}")

@@ -23,6 +23,8 @@ def adapters(*, name: str | None, as_json: bool) -> None:
     """
     from retrieverbench.run import adapter_names
 
+    if as_json and name is not None:
+        raise InputError("--json: of one adapter's options there is none; leave out one of the two")
     with kept_streams(), kept_surroundings():  # adapters' files are executed
         lines = _option_lines(name) if name is not None else []
         rows = [_adapter_row(known) for known in adapter_names()] if name is None else []

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -77,7 +78,8 @@ class Compose:
         try:
             await self._docker("up", "--detach", *wait, name, seconds=math.inf)
         except Unavailable as error:
-            error.remedy = f"see docker compose --file {self.path} logs {name}"
+            words = ["docker", "compose", "--file", str(self.path), "logs", name]
+            error.remedy = f"see {shlex.join(words)}"
             raise
         return await self._started(name, labels, fidelity)
 

@@ -184,6 +184,11 @@ def test_a_file_that_closes_the_output_is_shown_all_the_same(tmp_path: Path) -> 
     assert "its class has no `options`" in done.stdout, done.stderr
 
 
+def test_the_options_of_one_adapter_are_no_json() -> None:
+    with pytest.raises(InputError, match="--json: of one adapter's options there is none"):
+        CliRunner().invoke(adapters, ["memory", "--json"], catch_exceptions=False)
+
+
 def printed_tables() -> dict[str, list[str]]:
     """Of `retrieverbench keys`: the keys of each table that have a default, as TOML lines."""
     tables: dict[str, list[str]] = {"": []}
