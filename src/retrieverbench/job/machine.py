@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from retrieverbench.files import whole_path
+from retrieverbench.files import holds_other, whole_path
 
 WRITTEN = ("runs", "audits", "baselines")
 """What the harness itself makes in a folder of results."""
+_STATUS = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+"""Each file by itself and by its bare name, whatever the user has configured."""
+_OWN_MARKS = (
+    (b'<testsuites name="retrieverbench"',),
+    (b"sarif", b'"retrieverbench"'),
+    (b'"endpoint"', b'"fidelity"', b'"pid"'),
+)
+"""What stands in test reports, alerts and the ready files of engines."""
 LIBRARIES = ("retrieverbench", "anyio", "numpy")
 """The harness and the libraries that could change a number."""
 
@@ -54,23 +62,35 @@ def machine() -> dict[str, object]:
 def commit_of(folder: Path, results: Path) -> tuple[str | None, bool | None]:
     """Commit and dirty flag of the repository that the suite lies in; None without one.
 
-    What earlier runs wrote into their folder of results makes no tree dirty: it changes no number.
+    What the harness wrote itself, into its folder of results or as a report or ready file, makes
+    no tree dirty, nor does what Python keeps of modules: it changes no number.
     """
     try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        top = whole_path(Path(_git(folder, "rev-parse", "--show-toplevel")))
-        written = [path for part in WRITTEN if (path := whole_path(results / part)) != top]
-        outside = [
-            f":(top,exclude,literal){path.relative_to(top).as_posix()}"
-            for path in written
-            if path.is_relative_to(top)
-        ]
-        return commit, bool(_git(folder, "status", "--porcelain", "--", ":/", *outside))
+        commit = os.fsdecode(_git(folder, "rev-parse", "HEAD"))
+        root = whole_path(Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel"))))
+        changed = _git(folder, *_STATUS).split(b"\0")
     except (OSError, subprocess.SubprocessError):
         return None, None
+    own = [whole_path(results / part) for part in WRITTEN]
+    return commit, any(_is_change(entry, root, own) for entry in changed if entry)
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _is_change(entry: bytes, root: Path, own: Collection[Path]) -> bool:
+    """Whether an entry of the status, `XY path`, is of something that the harness did not write."""
+    path = root / os.fsdecode(entry[3:])
+    if "__pycache__" in path.parts or any(path.is_relative_to(folder) for folder in own):
+        return False
+    return not (entry.startswith(b"??") and any(_holds(path, marks) for marks in _OWN_MARKS))
+
+
+def _holds(path: Path, marks: Sequence[bytes]) -> bool:
+    try:
+        return path.stat().st_size > 0 and not holds_other(path, *marks)
+    except OSError:
+        return False
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
     """What git printed; it takes no lock that a command of the user's would wait for."""
     done = subprocess.run(  # noqa: S603 - fixed words, no shell
         ["git", "--no-optional-locks", "-C", str(folder), *arguments],  # noqa: S607 - the user's
@@ -78,7 +98,7 @@ def _git(folder: Path, *arguments: str) -> str:
         check=True,
         timeout=10,
     )
-    return os.fsdecode(done.stdout).strip()
+    return done.stdout.removesuffix(b"\n")
 
 
 def _processor() -> str:

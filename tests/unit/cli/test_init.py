@@ -29,3 +29,19 @@ def test_nothing_is_left_of_a_suite_that_could_not_be_written(tmp_path: Path) ->
         2, "error: .: cannot be written: File too large; name another folder\n"
     )  # fmt: skip
     assert [name for name in FILES if (tmp_path / name).exists()] == []
+
+
+def test_runs_are_kept_out_of_git_and_a_file_of_the_user_is_kept(tmp_path: Path) -> None:
+    new, used = tmp_path / "new", tmp_path / "used"
+    used.mkdir()
+    (used / ".gitignore").write_text("mine\n", encoding="utf-8")
+    told = [CliRunner().invoke(init, [str(folder)]).output for folder in (new, used)]
+    assert (new / ".gitignore").read_text(encoding="utf-8").splitlines() == [
+        "results/runs/",
+        "results/audits/",
+        "__pycache__/",
+    ]
+    assert (used / ".gitignore").read_text(encoding="utf-8") == "mine\n"
+    assert ".gitignore" in told[0].splitlines()[0]
+    assert "is already there; results/runs/ and results/audits/ belong in it" in told[1]
+    assert all((used / name).is_file() for name in FILES)

@@ -53,5 +53,70 @@ def test_names_of_files_that_are_no_text_are_no_defect(suite: Path) -> None:
     assert commit_of(suite, suite / "results")[1] is True
 
 
+def write(path: Path, text: str = "x\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository with one commit, a suite's folder in it, and hostile configuration."""
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "status.showUntrackedFiles", "no")
+    write(tmp_path / "ci/suite.toml")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "x")
+    return tmp_path
+
+
+def is_dirty(tree: Path) -> bool | None:
+    results = tree / "ci" / "results"
+    return commit_of(tree / "ci", results)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ci/results/runs/suite/a b.json", "{}"),
+        ('ci/results/runs/suite/\u00e4\n".md', "x"),
+        ("ci/results/baselines/suite/mem.json", "{}"),
+        ("ci/__pycache__/mine.cpython-311.pyc", "x"),
+        ("j.xml", '<?xml version="1.0"?>\n<testsuites name="retrieverbench" tests="1">'),
+        ("pg.json", '{"endpoint": "a", "fidelity": "server", "pid": 1}'),
+    ],
+)
+def test_what_the_harness_wrote_makes_no_tree_dirty(tree: Path, name: str, text: str) -> None:
+    write(tree / name, text)
+    assert is_dirty(tree) is False
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mv", "ci/suite.toml", "ci/other.toml"),
+        ("rm", "-q", "ci/suite.toml"),
+        ("mv", "ci/suite.toml", "ci/results/runs/suite.toml"),
+    ],
+)
+def test_so_does_a_file_that_moved_or_went(tree: Path, words: tuple[str, ...]) -> None:
+    (tree / "ci/results/runs").mkdir(parents=True)
+    git(tree, *words)
+    assert is_dirty(tree) is True
+
+
+def test_so_do_changes_of_a_tracked_report_and_of_a_submodule(tree: Path) -> None:
+    report = write(tree / "j.xml", '<testsuites name="retrieverbench">')
+    git(tree, "add", ".")
+    git(tree, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tree), "sub")
+    git(tree, "commit", "-qm", "y")
+    assert is_dirty(tree) is False
+    write(tree / "sub/ci/suite.toml", "changed")
+    assert is_dirty(tree) is True
+    git(tree / "sub", "checkout", "-q", ".")
+    report.write_text('<testsuites name="retrieverbench">\n', encoding="utf-8")
+    assert is_dirty(tree) is True
+
+
 def test_without_a_repository_nothing_is_known(tmp_path: Path) -> None:
     assert commit_of(tmp_path, tmp_path / "results") == (None, None)
