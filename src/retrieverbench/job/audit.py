@@ -200,6 +200,7 @@ def _scene(
         fidelity=place.fidelity,
         capabilities=place.loaded.cls.capabilities,
         pattern=suite.tenant_pattern,
+        misplaced=place.misplaced,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from retrieverbench.errors import BackendError, RetrieverBenchError
@@ -13,9 +13,9 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
 from retrieverbench.leaks import check_result, foreign_texts
 from retrieverbench.load import Subject, TimedResult, measure_closed
-from retrieverbench.model import CaseResult, Hit, Mode, Run
+from retrieverbench.model import CaseResult, Hit, LeakFinding, Mode, Run
 from retrieverbench.remote import hide_secrets
-from retrieverbench.run import Abandoned, ask_all, build_queries, one_line, text_of, uid_of
+from retrieverbench.run import Abandoned, Place, ask_all, build_queries, one_line, text_of, uid_of
 from retrieverbench.storage import stored
 
 
@@ -30,6 +30,7 @@ async def ask_quality(job: Job, state: EntryState) -> None:
     for mode in state.modes:
         target = state.target(mode)
         advance = job.progress.begin(f"{target.label}: quality", len(cases), "questions")
+        state.findings.setdefault(mode, []).extend(_misplaced(target.label, place))
         state.queries[mode] = build_queries(cases, job.vectors, mode, suite.depth)
         try:
             state.runs[mode] = await ask_all(
@@ -53,6 +54,15 @@ async def ask_quality(job: Job, state: EntryState) -> None:
         if mode in first and not any(r.status == "ok" for r in state.runs[mode].results):
             state.unanswered[mode] = _unanswered(first[mode], len(cases), place.hidden)
             job.progress.note(f"{target.label}: {state.unanswered[mode].reason}")
+
+
+def _misplaced(label: str, place: Place) -> Iterator[LeakFinding]:
+    """Chunks that an index of the user's gave to others by id, as it was looked at."""
+    for each in place.misplaced:
+        yield LeakFinding(
+            *(label, "a chunk by its id", each.shown_to, each.uid, 1, each.owner, "get"),
+            hint=each.told,
+        )
 
 
 def _unanswered(first: BackendError, asked: int, hidden: Sequence[str]) -> BackendError:

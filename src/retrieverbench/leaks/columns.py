@@ -58,9 +58,8 @@ def leak_columns(
         reason = "the corpus has one tenant: there is nobody to leak to"
     trials = distinct + (canaries.answered if canaries else 0)
     unknown = sum(finding.owner is None for finding in of_target)
-    answers = [
-        f for f in (*found, *(canaries.findings if canaries else ())) if f.seen_in != "timed"
-    ]
+    of_answers = (*found, *(canaries.findings if canaries else ()))
+    answers = [each for each in of_answers if each.seen_in not in {"timed", "get"}]
     asked = {(f.seen_in, f.case_id, f.tenant) for f in answers}
     is_clean = not findings and reason is None
     return LeakCheck(

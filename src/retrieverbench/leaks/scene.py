@@ -44,19 +44,24 @@ from retrieverbench.model import (
     WrongLabel,
     parse_tenant,
 )
-from retrieverbench.run import Abandoned, BadAnswer, Step, read_response, search_once, uid_of
+from retrieverbench.run import (
+    Abandoned,
+    BadAnswer,
+    Misplaced,
+    Step,
+    read_response,
+    search_once,
+    uid_of,
+)
 
 K = 5
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
 MOST_UNANSWERED = 10
-"""Questions in a row that time out, find no connection or are turned away as too many, after which
-nothing more is asked."""
+"""Questions in a row that time out, find no connection or are too many; then the audit ends."""
 WANTED = frozenset({"text", "tenant"})
 _GIVEN_UP = frozenset({Code.TIMEOUT, Code.CONNECT, Code.THROTTLED})
 _BUSY = frozenset({Code.RESET, Code.POOL_TIMEOUT})
-
-
 T = TypeVar("T")
 
 
@@ -68,15 +73,15 @@ class Scene:
     further places, for probes that write or need chunks of their own. `log` is None where the
     adapter records no requests; `sent` counts those that it saw. `moved` overrides the ledger
     while owners change: uid → owner, None once deleted. `left_out` says why the probe makes no
-    sense here, "" if it does. `grades` are the severities of the failures that have one of their
-    own. `moving` are uids whose owner is changing, so that for a while nobody's seeing them is
-    wrong. `declared` are properties that the target is known to have, by name; `description` is
-    what the adapter said of the place that was opened first. `keys` translates the ids of an
-    attached index to uids; None where hits carry uids. `limit` is what this run of the probe
-    left out, with its numbers, "" for nothing. `unanswered` are the errors of questions that had
-    no answer, or none at first, for reasons that lie in the moment: what was missed then says
-    nothing. `asker` is who really asks, where that is not who a question names; `hint` is what
-    findings say of it.
+    sense here, "" if it does. `grades` are severities of failures that have one of their own.
+    `moving` are uids whose owner is changing, so that for a while nobody's seeing them is wrong.
+    `declared` are properties that the target is known to have, by name; `description` is what
+    the adapter said of the place that was opened first. `keys` translates the ids of an attached
+    index to uids; None where hits carry uids. `limit` is what this run of the probe left out,
+    with its numbers, "" for nothing. `unanswered` are errors of questions that had no answer, or
+    none at first, for reasons of the moment: what was missed then says nothing. `asker` is who
+    really asks, where that is not who a question names; `hint` is what findings say of it.
+    `misplaced` chunks were given to others than their owners by id before.
     """
 
     adapter: Adapter
@@ -114,6 +119,7 @@ class Scene:
     unanswered: list[str] = field(default_factory=list)
     asker: TenantId | None = None
     hint: str | None = None
+    misplaced: Sequence[Misplaced] = ()
 
     def expect(
         self,

@@ -17,8 +17,9 @@ class LeakFinding:
     `owner` is None when the ledger does not know the uid (unknown counts as foreign);
     `hint` says so where it looks like a mistake of the adapter's.
     `rank` counts from 1; it is 0 when a foreign canary stood elsewhere in the answer.
-    `seen_in` is `quality`, `text`, `timed`, `canary`, `control` or `total`; a `text` of the
-    quality pass came with an own uid.
+    `seen_in` is `quality`, `text`, `timed`, `canary`, `control`, `total` or `get` (an
+    attached index was asked for a chunk by its id); a `text` of the quality pass came with an own
+    uid.
     """
 
     target: str

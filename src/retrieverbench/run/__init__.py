@@ -5,6 +5,7 @@ from retrieverbench.run.checks import BadAnswer, check_response, read_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.leftovers import Leftover, all_left, left_at
+from retrieverbench.run.misplaced import Misplaced
 from retrieverbench.run.places import (
     Opened,
     Place,
@@ -38,6 +39,7 @@ __all__ = [
     "Engines",
     "Leftover",
     "LoadedAdapter",
+    "Misplaced",
     "Opened",
     "Place",
     "Step",

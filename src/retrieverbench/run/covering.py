@@ -35,12 +35,14 @@ _NOT_ONE = (
 class LookedUp:
     """Of `asked` chunks of the corpus those that are not there, by tenant.
 
-    `note` says why that is not known, "" where it is.
+    `keys` are theirs in the index, to their uids. `note` says why that is not known, "" where it
+    is.
     """
 
     asked: int = 0
     lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 async def look_up(
@@ -55,7 +57,7 @@ async def look_up(
     drawn = Random(0).sample(range(len(chunks)), min(len(chunks), MOST_CHUNKS))
     owned = by_tenant([chunks[number] for number in sorted(drawn)])
     tenants = list(owned)[:: max(1, -(-len(owned) // MOST_TENANTS))]
-    asked, lacking = 0, dict[str, list[str]]()
+    asked, lacking, lost = 0, dict[str, list[str]](), dict[str, str]()
     deadline = anyio.current_time() + MOST_SECONDS
     for tenant in tenants:
         for first in range(0, len(owned[tenant]), MOST_AT_ONCE):
@@ -69,14 +71,15 @@ async def look_up(
             except BackendError as error:
                 return LookedUp(note=f"{_NOT_LOOKED_UP}: {one_line(error)}")
             asked += len(wanted)
-            absent = [keys[key] for key in wanted if key not in there]
+            absent = {key: keys[key] for key in wanted if key not in there}
+            lost |= absent
             if absent:
-                lacking.setdefault(tenant.value, []).extend(absent)
+                lacking.setdefault(tenant.value, []).extend(absent.values())
         if anyio.current_time() > deadline:
             break
     if asked and asked == sum(map(len, lacking.values())):
         return LookedUp(note=_NOT_ONE.format(asked))
-    return LookedUp(asked, lacking)
+    return LookedUp(asked, lacking, keys=lost)
 
 
 def check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
@@ -92,8 +95,9 @@ def check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
             f"the corpus does not cover the index: {'; '.join(more[:3])}"
             f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}",
             code=Code.WRONG_COUNT,
-            remedy="export every chunk of the index, with its owner, as the corpus, and check that "
-            "attach.tenant names the field of the owner",
+            remedy="either the corpus lacks chunks: export every chunk of the index, with its true "
+            "owner; or chunks of the index bear a wrong owner: compare them with what they were "
+            "made of, and do not export them as they are; attach.tenant must name their field",
         )
 
 

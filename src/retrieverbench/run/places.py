@@ -32,6 +32,7 @@ from retrieverbench.run.found_vectors import check_found_vectors
 from retrieverbench.run.guard import Step
 from retrieverbench.run.leftovers import left_line
 from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
+from retrieverbench.run.misplaced import Misplaced, find_misplaced
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
 from retrieverbench.run.text import hidden_values
@@ -56,6 +57,7 @@ class Place:
     `timeout` is the suite's, per search. `note` is what its reader should know, "" if nothing.
     `differs` says how what is only read differs from the corpus, by the backend's own count.
     `keys` translates the ids of an attached index to uids; None where hits carry uids.
+    `misplaced` chunks were read by id by others than their owners.
     """
 
     entry: TargetEntry
@@ -70,6 +72,7 @@ class Place:
     settle_seconds: float | None = None
     note: str = ""
     differs: str = ""
+    misplaced: Sequence[Misplaced] = ()
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -268,6 +271,7 @@ async def load_place(
         settle_seconds=loaded.settle_seconds,
         note="; ".join(note for note in (opened.note, loaded.note) if note),
         differs=loaded.differs,
+        misplaced=loaded.misplaced,
     )
 
 
@@ -280,6 +284,7 @@ class _Loaded:
     settle_seconds: float | None = None
     note: str = ""
     differs: str = ""
+    misplaced: Sequence[Misplaced] = ()
 
 
 async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int], None]) -> _Loaded:
@@ -334,15 +339,20 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
 async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
     """What is there of a place that is not loaded."""
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
-    found = LookedUp()
+    found, misplaced = LookedUp(), tuple[Misplaced, ...]()
     if opened.entry.attach is not None:
         step = opened.step("get", STEP_TIMEOUTS)
         found = await look_up(opened.adapter, opened.entry.attach, chunks, step)
-        check_covered(description, chunks)
+        misplaced = await find_misplaced(opened.adapter, found, description, chunks, step)
+        if not misplaced:  # which is a leak, and no fault of the corpus
+            check_covered(description, chunks)
     told = differences(description, count_per_tenant(chunks), found)
     hidden = hidden_values(opened.settings.secrets)
     return _Loaded(
-        description, note=hide_secrets(found.note, hidden), differs=hide_secrets(told, hidden)
+        description,
+        note=hide_secrets(found.note, hidden),
+        differs=hide_secrets(told, hidden),
+        misplaced=misplaced,
     )
 
 

@@ -59,7 +59,7 @@ def leak_faults(
     timed, canaries = passes
     again = leak_columns(
         run,
-        [f for f in leaks.findings if f.seen_in in {"quality", "text", "timed"}],
+        [f for f in leaks.findings if f.seen_in in {"quality", "text", "timed", "get"}],
         timed=timed,
         canaries=canaries,
         control=control,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from retrieverbench.adapter import ReadsById
@@ -83,6 +84,9 @@ async def by_id(scene: Scene) -> None:
     scene.control(
         read == [own], f"{asker.value!r} reads its own chunk", f"it got {read or 'nothing'}"
     )
+    for each in scene.misplaced:
+        told = replace(scene, hint=each.told)
+        await _got(told, TenantId(each.shown_to), [each.uid])
     many = [chunk.uid for chunk in scene.world.chunks[other]][:MANY]
     for uids in (
         *([foreign], [absent], [own, foreign], [foreign, own, absent], []),
