@@ -142,6 +142,24 @@ def test_a_row_filed_under_another_owner_is_a_leak(bench: Bench) -> None:
     assert target["leaks"]["foreign"] > 0
 
 
+@pytest.mark.parametrize("command", [("run",), ("leaks", "--probe", "P27")])
+def test_a_row_that_bears_a_wrong_owner_is_named_with_both(
+    bench: Bench, command: tuple[str, ...]
+) -> None:
+    """Counts alone would say that the corpus does not cover the index."""
+
+    def file_under_other(rows: list[Row]) -> None:
+        rows[0]["owner"] = next(r["owner"] for r in rows if r["owner"] != rows[0]["owner"])
+
+    suite = attach(bench, file_under_other)
+    done = bench.run(command[0], suite, *command[1:])
+    assert done.returncode == 4, done.stdout + done.stderr
+    said = " ".join(done.stdout.split())
+    assert "'birch/leave/annual#1'" in said
+    assert "belongs to 'birch'" in said
+    assert "in the index it bears the owner 'cedar'" in said
+
+
 def test_a_row_that_no_record_holds_is_a_leak(bench: Bench) -> None:
     def rename(rows: list[Row]) -> None:
         rows[0]["pk"] = 10_000
@@ -161,6 +179,7 @@ def test_a_record_that_does_not_cover_the_index_judges_nothing(bench: Bench) -> 
     done = bench.run("run", attach(bench, more))
     assert done.returncode == 3, done.stdout + done.stderr
     assert "the corpus does not cover the index" in done.stdout
+    assert "or chunks of the index bear a wrong owner" in " ".join(done.stdout.split())
 
 
 def test_what_lacks_and_what_nobody_owns_stands_in_the_first_table(bench: Bench) -> None:

@@ -165,7 +165,7 @@ class Misshapen(Memory):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("Joined", " foreign and 0 unknown chunks; first: "),
+        ("Joined", "got the text of a chunk of "),
         ("Misshapen", "failed: none of 5 questions was answered; the first error: "),
     ],
 )

@@ -35,10 +35,12 @@ def leak_reasons(result: TargetResult) -> Iterator[str]:
 
 def finding_text(finding: LeakFinding) -> str:
     """One finding in words: who got what, where, and whose it is."""
-    if finding.seen_in == "text":
+    if finding.shown != "id":
+        where = f"at rank {finding.rank}" if finding.rank else "outside the hits"
+        what = finding.part.removesuffix(" of ")
         return (
-            f"case {finding.case_id!r} of {finding.tenant!r} got the text of a chunk of "
-            f"{finding.owner!r} with its own {finding.uid!r} at rank {finding.rank}"
+            f"case {finding.case_id!r} of {finding.tenant!r} got {what} of a chunk of "
+            f"{finding.owner!r} {where} ({finding.seen_in}){finding.place}"
         )
     owner = f"belongs to {finding.owner!r}" if finding.owner else "is no chunk of the corpus"
     hint = f"; {finding.hint}" if finding.hint else ""

@@ -19,7 +19,7 @@ from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.ledger import TELLING, Ledger, TextOwners, foreign_hits
-from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId
+from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId, What
 from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
 from retrieverbench.run.scan import plain_words, read_attribute, readable, strings_in
 
@@ -173,12 +173,18 @@ async def _ask(
     )
     known = {finding.rank for finding in found}
     into.findings += found
+    kinds: list[tuple[What, list[tuple[int, str, TenantId]]]] = [
+        ("secret", _tokens_seen(answer, told, probe, canaries)),
+        ("text", _texts_seen(answer, probe, texts)),
+    ]
     into.findings += [
-        LeakFinding(target, case_id, probe.asker.value, uid, rank, owner.value, "canary")
-        for rank, uid, owner in [
-            *_tokens_seen(answer, told, probe, canaries),
-            *_texts_seen(answer, probe, texts),
-        ]
+        LeakFinding(
+            *(target, case_id, probe.asker.value, uid, rank, owner.value, "canary"),
+            shown=what,
+            under=uid if rank else "",
+        )
+        for what, seen in kinds
+        for rank, uid, owner in seen
         if rank not in known
     ]
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 from retrieverbench.leaks.ledger import TELLING, Ledger
 from retrieverbench.leaks.world import DIMENSION, World
-from retrieverbench.model import Hit, Query, TenantId
+from retrieverbench.model import Hit, Query, TenantId, What
 from retrieverbench.run.scan import plain_words, strings_in, vectors_in
 
 _BETWEEN = re.compile(r"""[\s"'`,;()\[\]{}<>=]+""")
@@ -22,8 +22,9 @@ _SHORTEST_ID = 4
 """Characters of an id within a longer text; "1/0" may be anything."""
 MOST_TEXTS = 20_000
 """Of one answer, which has ten fields for each of a thousand hits and as much beside them."""
-Shown = Iterator[tuple[str, TenantId]]
-"""Uid and owner of a foreign chunk, one of the owner's where it cannot be told which."""
+Shown = Iterator[tuple[str, TenantId, What, str]]
+"""Uid and owner of a foreign chunk, one of the owner's where it cannot be told which; what of it
+was shown, and the text to look for where that stands, "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def shown_elsewhere(
         # The chunks of a user's may hold paths that look like the uids of others.
         is_whole = text in {uid, told.error}
         if is_whole or not world.exported or not world.holds(asker, uid):
-            yield uid, owner
+            yield uid, owner, "id", uid
     if texts_stay:
         yield from _texts(answer, told.asked, world, asker)
         yield from _words([*answer, told.error], told.asked, world, asker)
@@ -76,7 +77,7 @@ def _tokens(texts: Sequence[str], asked: Sequence[str], world: World, asker: Ten
     for owner, chunk in world.canaries.items():
         token = world.tokens.get(owner)
         if owner != asker and token and token in words and token not in own_words:
-            yield chunk.uid, owner
+            yield chunk.uid, owner, "secret", token
 
 
 def _words(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
@@ -86,7 +87,8 @@ def _words(texts: Sequence[str], asked: Sequence[str], world: World, asker: Tena
     words, named = (set(re.findall(r"\w+", " ".join(each).casefold())) for each in (texts, asked))
     for owner, word in (*world.only.items(), *world.names.items()):
         if owner != asker and word in words and word not in named:
-            yield world.chunks[owner][0].uid, owner
+            what: What = "name" if word == world.names.get(owner) else "word"
+            yield world.chunks[owner][0].uid, owner, what, word
 
 
 def _texts(texts: Iterable[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
@@ -98,7 +100,7 @@ def _texts(texts: Iterable[str], asked: Sequence[str], world: World, asker: Tena
         for part in dict.fromkeys((text,) if world.exported else (text, *text.split("\n"))):
             found = world.with_text(part) if len(part) >= TELLING and part not in asked else {}
             if found and asker not in found.values() and not world.holds(asker, part):
-                yield next(iter(found.items()))
+                yield *next(iter(found.items())), "text", part
 
 
 def _vectors(
@@ -111,7 +113,7 @@ def _vectors(
     for vector in vectors_in(list(answer), DIMENSION):
         found = world.with_vector(vector)
         if found and found != echo and asker not in found.values():
-            yield next(iter(found.items()))
+            yield *next(iter(found.items())), "vector", ""
 
 
 def _uids(

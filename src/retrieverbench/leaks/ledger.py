@@ -103,7 +103,8 @@ def foreign_texts(
         owners = texts(hit.text)
         if owners and tenant not in owners:
             owner = min(owners).value
-            found.append(LeakFinding(target, case_id, tenant.value, uid, rank, owner, "text"))
+            place = (target, case_id, tenant.value, uid, rank, owner, "text")
+            found.append(LeakFinding(*place, shown="text", where="text", under=uid))
     return found
 
 

@@ -57,7 +57,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
 
     Without a finding or a failure it passes only when every positive control was met.
     """
-    found = bool(scene.findings)
+    found, clean = bool(scene.findings), scene.draw.without_tokens
     return ProbeResult(
         probe=probe.id,
         title=(scene.world.exported and probe.read_title) or probe.title,
@@ -72,7 +72,8 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         trials=scene.trials,
         requests=None if scene.log is None else scene.sent,
         findings=tuple(
-            replace(each, uid=scene.draw.without_tokens(each.uid)) for each in scene.findings
+            replace(each, uid=clean(each.uid), where=clean(each.where), under=clean(each.under))
+            for each in scene.findings
         ),
         facts=dict(scene.facts),
         risks=tuple(scene.risks),
@@ -119,7 +120,8 @@ def _reason(scene: Scene) -> str:
         )
         hint = f" ({first.hint})" if first.hint else ""
         more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
-        return f"{first.tenant!r} was shown {first.uid!r}, which {owner}{hint}{more}"
+        what = f"{first.part}{first.uid!r}, which {owner}{first.place}"
+        return f"{first.tenant!r} was shown {what}{hint}{more}"
     if scene.unanswered:
         return (
             f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "

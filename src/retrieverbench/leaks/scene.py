@@ -17,16 +17,17 @@ from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
+from retrieverbench.leaks.accusing import findings_of
 from retrieverbench.leaks.declared import Declared, accepted_by
 from retrieverbench.leaks.draw import Draw
-from retrieverbench.leaks.elsewhere import Told, asked_in, shown_elsewhere
-from retrieverbench.leaks.ledger import foreign_hits, wrong_labels
+from retrieverbench.leaks.elsewhere import Told, asked_in
+from retrieverbench.leaks.ledger import wrong_labels
 from retrieverbench.leaks.patience import until_answered
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
 from retrieverbench.leaks.record import Request, RequestLog
 from retrieverbench.leaks.refusal import is_refusal
 from retrieverbench.leaks.seen import Seen
-from retrieverbench.leaks.unguarded import shown_tenant, unchecked_tenant
+from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
@@ -374,29 +375,18 @@ class Scene:
 
     def judge(self, tenant: TenantId, uids: Sequence[str], told: Told) -> None:
         """Foreign `uids` of hits by the ledger, and whatever else the answer shows of others."""
-        ledger = self._ledger()
-        shown = shown_tenant(tenant)
-        self.findings += [
-            replace(finding, tenant=shown, hint=self.hint or finding.hint)
-            for finding in foreign_hits(
-                [uid for uid in uids if uid not in self.moving],
-                tenant,
-                ledger,
-                target=self.target,
-                case_id=self.probe,
-                seen_in="audit",
-            )
-        ]
-        known = {finding.uid for finding in self.findings} | self.moving
-        texts_stay = not self.moved and not self.moving
-        for uid, owner in shown_elsewhere(told, self.world, ledger, tenant, texts_stay=texts_stay):
-            if uid not in known:
-                known.add(uid)
-                self.findings.append(
-                    LeakFinding(
-                        self.target, self.probe, shown, uid, 0, owner.value, "audit", self.hint
-                    )
-                )
+        self.findings += findings_of(
+            [uid for uid in uids if uid not in self.moving],
+            told,
+            tenant,
+            world=self.world,
+            ledger=self._ledger(),
+            target=self.target,
+            probe=self.probe,
+            hint=self.hint,
+            texts_stay=not self.moved and not self.moving,
+            known={finding.uid for finding in self.findings} | self.moving,
+        )
 
     def _ledger(self) -> Mapping[str, TenantId]:
         if not self.moved:

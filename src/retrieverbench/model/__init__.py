@@ -23,7 +23,7 @@ from retrieverbench.model.audit import (
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase, baseline_file
 from retrieverbench.model.corpus import Chunk, ChunkStatus, Corpus, make_uid
 from retrieverbench.model.golden import CaseKind, GoldenCase, GoldenSet
-from retrieverbench.model.leaks import NOT_IN_CORPUS, LeakCheck, LeakFinding, Proof
+from retrieverbench.model.leaks import NOT_IN_CORPUS, LeakCheck, LeakFinding, Proof, What
 from retrieverbench.model.listing import Listing
 from retrieverbench.model.run import CaseResult, CaseStatus, Run, Target
 from retrieverbench.model.scores import CaseValue, Mean, Scores, Slice
@@ -116,6 +116,7 @@ __all__ = [
     "Timings",
     "Value",
     "Verdict",
+    "What",
     "Word",
     "WrongLabel",
     "baseline_file",

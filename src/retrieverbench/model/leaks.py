@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Proof = Literal["clean", "leak", "inconclusive", "not applicable"]
+What = Literal["id", "text", "secret", "word", "name", "vector"]
+_OF: dict[What, str] = {
+    "id": "",
+    "text": "the text of ",
+    "secret": "the secret word of ",
+    "word": "a word that its owner alone has of ",
+    "name": "the name of the owner of ",
+    "vector": "the vector of ",
+}
 NOT_IN_CORPUS = "not in the corpus: "
 """Before an id of an attached index that the corpus does not hold; no uid begins so."""
 
@@ -20,6 +29,10 @@ class LeakFinding:
     `seen_in` is `quality`, `text`, `timed`, `canary`, `control`, `total` or `get` (an
     attached index was asked for a chunk by its id); a `text` of the quality pass came with an own
     uid.
+    `shown` is what was shown of the chunk: its id, its text, a canary's secret word, a word or
+    name that only its owner has, or its vector; `uid` is no part of the answer then, but for a
+    `text` that a run saw. It came `under` the id of a hit ("" where it is part of none), in the
+    field `where` of the answer ("" where that is not known).
     """
 
     target: str
@@ -30,6 +43,21 @@ class LeakFinding:
     owner: str | None
     seen_in: str
     hint: str | None = None
+    shown: What = "id"
+    where: str = ""
+    under: str = ""
+
+    @property
+    def part(self) -> str:
+        """What of the chunk was shown, before its id; "" for the id itself."""
+        return _OF[self.shown]
+
+    @property
+    def place(self) -> str:
+        """Where that stood, behind everything else; "" for a hit's own id."""
+        under = f"under the id {self.under!r}" if self.under else ""
+        field = f"in the field {self.where!r}" if self.where else ""
+        return "".join(f", {each}" for each in (under, field) if each)
 
 
 @dataclass(frozen=True, slots=True)

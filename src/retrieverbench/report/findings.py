@@ -14,13 +14,13 @@ ROWS = 20
 FIRST = 5
 """Findings that are written out."""
 
-COLUMNS = ("target", "asking tenant", "owner", "seen in", "findings")
+COLUMNS = ("target", "asking tenant", "owner", "shown", "seen in", "findings")
 
 
 def finding_rows(artifact: Artifact) -> list[tuple[str, ...]]:
     """One row per target, asking tenant, owner and place, the most frequent first."""
     counts = Counter(
-        (result.target.label, found.tenant, found.owner or DASH, found.seen_in)
+        (result.target.label, found.tenant, found.owner or DASH, found.shown, found.seen_in)
         for result in artifact.targets
         if result.leaks is not None
         for found in result.leaks.findings

@@ -10,7 +10,8 @@ from itertools import islice
 from retrieverbench.adapter import NOBODY, Adapter, Description, ReadsById
 from retrieverbench.errors import BackendError, TenantError
 from retrieverbench.model import Chunk, TenantId
-from retrieverbench.run.covering import MOST_AT_ONCE, LookedUp
+from retrieverbench.run.attach import AttachEntry
+from retrieverbench.run.covering import MOST_AT_ONCE, LookedUp, check_covered, look_up
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.loading import count_per_tenant
 
@@ -30,6 +31,24 @@ class Misplaced:
     def told(self) -> str:
         """Both owners in words."""
         return f"in the index it bears the owner {self.shown_to!r}"
+
+
+async def looked_up(
+    adapter: Adapter,
+    entry: AttachEntry,
+    chunks: Sequence[Chunk],
+    description: Description,
+    step: Step,
+) -> tuple[LookedUp, tuple[Misplaced, ...]]:
+    """What an index lacks by id and gives to others; AdapterError for one with unknown chunks.
+
+    Chunks that others were shown are a leak to be judged, and no fault of the corpus.
+    """
+    found = await look_up(adapter, entry, chunks, step)
+    misplaced = await find_misplaced(adapter, found, description, chunks, step)
+    if not misplaced:
+        check_covered(description, chunks)
+    return found, misplaced
 
 
 async def find_misplaced(

@@ -24,7 +24,7 @@ from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
-from retrieverbench.run.covering import LookedUp, check_covered, differences, look_up
+from retrieverbench.run.covering import LookedUp, differences
 from retrieverbench.run.description import checked_description, checked_plan
 from retrieverbench.run.endpoint import server_of
 from retrieverbench.run.exclusive import Begun, Held, Unremembered, only_run_at
@@ -32,7 +32,7 @@ from retrieverbench.run.found_vectors import check_found_vectors
 from retrieverbench.run.guard import Step
 from retrieverbench.run.leftovers import left_line
 from retrieverbench.run.loading import Sender, count_differences, count_per_tenant
-from retrieverbench.run.misplaced import Misplaced, find_misplaced
+from retrieverbench.run.misplaced import Misplaced, looked_up
 from retrieverbench.run.registry import LoadedAdapter
 from retrieverbench.run.suite import TargetEntry
 from retrieverbench.run.text import hidden_values
@@ -339,21 +339,14 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
 async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
     """What is there of a place that is not loaded."""
     description = await _describe(opened.adapter, opened.step("describe", STEP_TIMEOUTS))
-    found, misplaced = LookedUp(), tuple[Misplaced, ...]()
-    if opened.entry.attach is not None:
+    attach, found, misplaced = opened.entry.attach, LookedUp(), tuple[Misplaced, ...]()
+    if attach is not None:
         step = opened.step("get", STEP_TIMEOUTS)
-        found = await look_up(opened.adapter, opened.entry.attach, chunks, step)
-        misplaced = await find_misplaced(opened.adapter, found, description, chunks, step)
-        if not misplaced:  # which is a leak, and no fault of the corpus
-            check_covered(description, chunks)
+        found, misplaced = await looked_up(opened.adapter, attach, chunks, description, step)
     told = differences(description, count_per_tenant(chunks), found)
     hidden = hidden_values(opened.settings.secrets)
-    return _Loaded(
-        description,
-        note=hide_secrets(found.note, hidden),
-        differs=hide_secrets(told, hidden),
-        misplaced=misplaced,
-    )
+    note, differs = hide_secrets(found.note, hidden), hide_secrets(told, hidden)
+    return _Loaded(description, note=note, differs=differs, misplaced=misplaced)
 
 
 def is_loaded(entry: TargetEntry, loaded: LoadedAdapter) -> bool:

@@ -51,6 +51,35 @@ def strings_in(
                 yield from strings_in(part, leave_out, (*above, value))
 
 
+def path_to(value: object, wanted: str, above: tuple[object, ...] = ()) -> str | None:
+    """Where the first text of a value stands that holds `wanted`: `hits[0].text`; None if nowhere.
+
+    Case, blanks and markup aside, as tokens are looked for. The value itself is "".
+    """
+    if len(above) > DEEPEST or any(value is outer for outer in above):
+        return None
+    if isinstance(value, str | bytes):
+        text = value if isinstance(value, str) else bytes.decode(value, "utf-8", "replace")
+        return "" if plain_words(wanted) in plain_words(str.__str__(text)) else None
+    for name, part in _named_parts(value):
+        if type(part) not in _NUMBERS:
+            found = path_to(part, wanted, (*above, value))
+            if found is not None:
+                return f"{name}{found if found[:1] in ('', '[') else f'.{found}'}"
+    return None
+
+
+def _named_parts(value: object) -> Iterator[tuple[str, object]]:
+    """The parts that have a place in it, and what that is called."""
+    if isinstance(value, Mapping):
+        keys = [key for key in readable(value.keys()) if isinstance(key, str)]
+        yield from ((plain_text(key), value.get(key)) for key in keys)
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{number}]", part) for number, part in enumerate(readable(value)))
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from ((f.name, read_attribute(value, f.name)) for f in fields(value))
+
+
 def vectors_in(value: object, length: int, above: tuple[object, ...] = ()) -> Iterator[list[float]]:
     """All sequences of so many numbers in a value, wherever they stand."""
     if len(above) > DEEPEST or any(value is outer for outer in above):

@@ -51,6 +51,10 @@ def test_of_an_index_none_of_whose_ids_is_known_the_mapping_is_named(
         (replace(FINDING, owner=None), "which is no chunk of the corpus"),
         (replace(FINDING, owner=None, hint="'acme/1' is a chunk"), "; 'acme/1' is a chunk"),
         (replace(FINDING, rank=0, seen_in="canary"), "outside the hits (canary)"),
+        (
+            replace(FINDING, uid="acme/2", seen_in="text", shown="text", under="acme/2"),
+            "got the text of a chunk of 'globex' at rank 2 (text), under the id 'acme/2'",
+        ),
     ],
 )
 def test_first_finding_is_told(make_result: MakeResult, finding: LeakFinding, text: str) -> None:

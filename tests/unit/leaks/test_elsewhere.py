@@ -35,7 +35,7 @@ EXPORTED = World(
 
 def shown(told: Told, world: World = WORLD, asker: TenantId = MINE, **more: bool) -> set[str]:
     given = {"texts_stay": True, **more}
-    return {uid for uid, _owner in shown_elsewhere(told, world, world.ledger, asker, **given)}
+    return {found[0] for found in shown_elsewhere(told, world, world.ledger, asker, **given)}
 
 
 @pytest.mark.parametrize(

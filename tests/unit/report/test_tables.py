@@ -223,8 +223,8 @@ def test_leaks_are_counted_by_who_saw_whose(make_artifact: MakeArtifact, make_re
         replace(result, leaks=replace(result.leaks, proof="leak", findings=found))
     )
     assert table(artifact, "Leaks found").rows == (
-        (LABEL, "globex", "-", "timed", "5"),
-        (LABEL, "acme", "globex", "quality", "3"),
+        (LABEL, "globex", "-", "id", "timed", "5"),
+        (LABEL, "acme", "globex", "id", "quality", "3"),
     )
     for text in (printed(artifact), render_markdown(artifact)):
         assert "case 'c0' of 'acme' got 'u0' at rank 1 (quality), which belongs to 'globex'" in text

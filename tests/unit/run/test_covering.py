@@ -60,7 +60,8 @@ def described(**chunks: int) -> Description:
 async def test_every_chunk_is_asked_for_by_its_key_and_as_its_owner() -> None:
     index = Index("3", "4")
     found = await look_up(index, ENTRY, CHUNKS, STEP)
-    assert found == LookedUp(40, {"acme": ["acme/d4"], "globex": ["globex/d3"]})
+    keys = {"4": "acme/d4", "3": "globex/d3"}
+    assert found == LookedUp(40, {"acme": ["acme/d4"], "globex": ["globex/d3"]}, keys=keys)
     assert [tenant for tenant, _ in index.asked] == ["acme", "globex"]
 
 

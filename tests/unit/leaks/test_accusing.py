@@ -1,0 +1,59 @@
+"""A finding says what of a chunk was shown, under which id and in which field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from retrieverbench.leaks import Draw, make_world
+from retrieverbench.leaks.accusing import findings_of
+from retrieverbench.leaks.elsewhere import Told
+from retrieverbench.model import Hit, LeakFinding, Response
+
+WORLD = make_world(Draw(5, ("acme", "globex")))
+MINE, OTHER = WORLD.tenants[:2]
+OWN, FOREIGN = WORLD.chunks[MINE][0], WORLD.chunks[OTHER][1]
+CANARY, TOKEN = WORLD.canaries[OTHER], WORLD.tokens[OTHER]
+
+
+def found(told: Told, uids: Sequence[str] = ()) -> LeakFinding:
+    (first, *_) = findings_of(
+        *(uids, told, MINE),
+        world=WORLD,
+        ledger=WORLD.ledger,
+        target="fake",
+        probe="P01",
+        hint=None,
+        texts_stay=True,
+        known=(),
+    )
+    return first
+
+
+def test_a_foreign_id_of_a_hit_is_an_id() -> None:
+    first = found(Told(), [OWN.uid, FOREIGN.uid])
+    assert (first.shown, first.uid, first.rank, first.place) == ("id", FOREIGN.uid, 2, "")
+
+
+def test_a_text_under_an_own_id_is_a_text_and_names_both() -> None:
+    answer = Response([Hit("x", 1.0), Hit(OWN.uid, 1.0, text=FOREIGN.text)])
+    first = found(Told([answer]))
+    assert (first.shown, first.uid, first.under) == ("text", FOREIGN.uid, OWN.uid)
+    assert first.where == "hits[1].text"
+    assert first.place == f", under the id {OWN.uid!r}, in the field 'hits[1].text'"
+
+
+@pytest.mark.parametrize(
+    ("told", "shown", "where"),
+    [
+        (Told([[{"related": [{"body": FOREIGN.text}]}]]), "text", "[0].related[0].body"),
+        (Told([{"next": FOREIGN.uid}]), "id", "next"),
+        (Told([{"marked": f"<b>{TOKEN}</b>"}]), "secret", "marked"),
+        (Told(error=f"no chunk {FOREIGN.uid}"), "id", "an error's text"),
+        (Told([{"v": list(FOREIGN.vector or ())}]), "vector", ""),
+    ],
+)
+def test_the_field_is_named_where_an_answer_has_one(told: Told, shown: str, where: str) -> None:
+    first = found(told)
+    assert (first.shown, first.where, first.under) == (shown, where, "")
