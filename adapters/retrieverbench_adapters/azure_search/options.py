@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -104,6 +105,12 @@ def _connect_faults(settings: Settings, connect: Connect) -> list[str]:
         found.append("secrets.api_key: missing; name the variable that holds the key")
     if connect.ca_file and not Path(connect.ca_file).is_file():
         found.append(f"options.connect.ca_file: no file {connect.ca_file!r}")
+    elif connect.ca_file:
+        try:
+            ssl.create_default_context(cafile=connect.ca_file)
+        except OSError as error:
+            told = f"{connect.ca_file!r} holds no certificates that can be read"
+            found.append(f"options.connect.ca_file: {told}: {error}")
     return found
 
 

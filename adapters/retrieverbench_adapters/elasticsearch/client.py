@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import ssl
 from typing import Any
+from urllib.parse import urlsplit
 
 from elastic_transport import AiohttpHttpNode, BaseNode, NodePool, OrjsonSerializer
 from elasticsearch import AsyncElasticsearch
@@ -23,7 +26,7 @@ class _Pool(NodePool):
 def connect(settings: Settings, options: Connect) -> AsyncElasticsearch:
     """A client with a kept connection for every search in flight, without retries."""
     secret = {name: value.reveal() for name, value in settings.secrets.items()}
-    more: Json = {"ca_certs": options.ca_certs} if options.ca_certs else {}
+    more: Json = _trust(settings.endpoint, options)
     if "api_key" in secret:
         more["api_key"] = secret["api_key"]
     if "password" in secret:
@@ -43,6 +46,25 @@ def connect(settings: Settings, options: Connect) -> AsyncElasticsearch:
         )
     except ValueError as error:
         raise InputError(f"elasticsearch: endpoint {settings.endpoint!r}: {error}") from None
+
+
+def _trust(endpoint: str, options: Connect) -> Json:
+    """Whose certificates are trusted, and that they are the host's, also where that is an address.
+
+    The client itself lets any certificate of the authority pass for a host that is named by its
+    IP address: whoever has one would be given the credentials.
+    """
+    parts = urlsplit(endpoint)
+    is_address = re.fullmatch(r"[0-9.]+|.*:.*", parts.hostname or "") is not None
+    if parts.scheme != "https" or not (options.ca_certs or is_address):
+        return {"ca_certs": options.ca_certs} if options.ca_certs else {}
+    try:
+        return {"ssl_context": ssl.create_default_context(cafile=options.ca_certs)}
+    except OSError as error:
+        raise InputError(
+            f"elasticsearch: options.connect.ca_certs: {options.ca_certs!r} for endpoint "
+            f"{endpoint!r} holds no certificates that can be read: {error}"
+        ) from None
 
 
 def _recorded(recorder: Recorder) -> type[AiohttpHttpNode]:

@@ -224,6 +224,7 @@ async def test_close_removes_only_what_it_made() -> None:
         ({"place": "users_index"}, "does not begin with 'rb_'"),
         ({"options": {"connect": {"auth": "entra"}}}, "a token is sent over https only"),
         ({"options": {"connect": {"ca_file": "/no/such"}}}, "connect.ca_file: no file '/no/such'"),
+        ({"options": {"connect": {"ca_file": __file__}}}, "holds no certificates that can be read"),
         ({"options": {"connect": {"auth": "password"}}}, "connect.auth"),
         ({"layout": "rls"}, "layout: 'rls' is not supported"),
         ({"dimension": 0}, "dimension: 0"),
