@@ -13,6 +13,7 @@ its own, which also tells its peak memory; so does scoring ten times as many lis
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -202,6 +203,12 @@ from retrieverbench.metrics import score_trec
 run = {query: list(hits) for query, hits in lists()}
 mean = score_trec(run, qrels, ["ndcg_lin@10", "recall@100", "mrr", "precision@5"])["mean"]
 """,
+    COLUMNS: """
+from retrieverbench.metrics import score_trec
+from retrieverbench.model import Listing
+run = {query: Listing(*map(list, zip(*hits))) for query, hits in lists()}
+mean = score_trec(run, qrels, ["ndcg_lin@10", "recall@100", "mrr", "precision@5"])["mean"]
+""",
     "pytrec_eval": """
 import pytrec_eval
 run = {query: dict(hits) for query, hits in lists()}
@@ -236,3 +243,29 @@ def test_memory_of_scoring_many_lists(benchmark: Any) -> None:
     for name, peak in peaks.items():
         print(f"| {name} | {peak:.0f} |")
     benchmark.extra_info.update(peaks)
+
+
+IMPORTS = {OURS: "import retrieverbench.metrics", "ir_measures": "import ir_measures"}
+TIMED = "import time\nbegin = time.process_time()\n{}\nprint(time.process_time() - begin)"
+
+
+def test_importing(benchmark: Any) -> None:
+    """CPU seconds in fresh processes in turns, without the start of Python.
+
+    The first round is not counted: it may compile.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in IMPORTS}
+    writing = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+    def one_round() -> None:
+        for name, line in IMPORTS.items():
+            command = [sys.executable, "-c", TIMED.format(line)]
+            run = subprocess.run(command, capture_output=True, check=True, text=True, env=writing)
+            seconds[name].append(float(run.stdout))
+
+    benchmark.pedantic(one_round, rounds=ROUNDS, iterations=1)
+    ours, theirs = seconds.values()
+    ratio = statistics.median(a / b for a, b in zip(ours[1:], theirs[1:], strict=True))
+    medians = {name: round(statistics.median(times[1:]), 3) for name, times in seconds.items()}
+    print(f"\n\nimport, CPU s, medians: {medians}; ratio {ratio:.2f}")
+    benchmark.extra_info["ratio"] = ratio
