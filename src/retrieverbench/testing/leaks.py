@@ -30,6 +30,8 @@ OTHERS, SPELLED = 5, 5
 LONG, DEEP = 100, 100
 """Times that a long question repeats a text; hits asked for, more than a page of most."""
 MISSING: Sequence[object] = ("", " ", None, [], 0)
+ROUNDS, TOGETHER = 3, 10
+"""Times that all tenants ask at once; owners in whose words they do."""
 
 
 class Leaked(AssertionError):
@@ -82,7 +84,8 @@ def assert_no_leaks(
     are asked by all `tenants`, and each asks once for more than there is. With `hostile`, names
     that nobody bears ask too (other spellings, beginnings, wildcards, syntax, no name at all), in
     the words of the first document of the first 5 owners, and all `tenants` ask nothing, at length,
-    in capitals, for one hit and for 100; of those an exception is a refusal.
+    in capitals, in quotes, by an id, by another's name, by a beginning, for one hit and for 100,
+    and an async retriever all at once; of those an exception is a refusal.
     `unfiltered` takes the same arguments and applies no tenant: it must show each tenant
     something foreign. An id that is a whole number counts as its decimal text, in `docs` and in
     answers alike.
@@ -99,7 +102,11 @@ def assert_no_leaks(
     with closing(asyncio.Runner()) as runner:  # which makes its loop when it is first used
         for step in audit.steps(retriever, unfiltered, hostile=hostile):
             with audit.asked(step) as answered:
-                answered.append(_finished(step.ask(), runner))
+                answer = step.ask()
+                audit.is_async |= inspect.isawaitable(answer)
+                answered.append(_finished(answer, runner))
+        if audit.is_async and hostile:
+            runner.run(_ask_at_once(audit, retriever))
     audit.conclude()
 
 
@@ -120,8 +127,22 @@ async def assert_no_leaks_async(
     for step in audit.steps(retriever, unfiltered, hostile=hostile):
         with audit.asked(step) as answered:
             answer = step.ask()
+            audit.is_async |= inspect.isawaitable(answer)
             answered.append(await answer if inspect.isawaitable(answer) else answer)
+    if audit.is_async and hostile:
+        await _ask_at_once(audit, retriever)
     audit.conclude()
+
+
+async def _ask_at_once(audit: _Audit, retriever: Retriever) -> None:
+    """What is kept on an object while it waits reaches another tenant's question."""
+
+    async def ask(step: _Step) -> None:
+        with audit.asked(step) as answered:
+            answered.append(await step.ask())  # type: ignore[misc]
+
+    for _ in range(ROUNDS):
+        await asyncio.gather(*map(ask, audit.at_once(retriever)))
 
 
 class _WrongLoop(InputError):
@@ -179,6 +200,7 @@ class _Audit:
     failures: list[str] = field(default_factory=list)
     found_own: set[str] = field(default_factory=set)
     stolen: dict[str, int] = field(default_factory=dict)
+    is_async: bool = False
 
     @classmethod
     def of(
@@ -240,10 +262,13 @@ class _Audit:
         for asker in self.tenants:
             for number, text in enumerate(self.questions):
                 yield _Step(retriever, asker, text, self.k, f"questions[{number}]")
-            first = next((own[0][1] for name, own in self.texts.items() if name != asker), "")
-            yield _Step(retriever, asker, first, len(self.owners) + 1, "for more than there is")
+            firsts = ((name, *own[0]) for name, own in self.texts.items() if name != asker)
+            other, id_, first = next(firsts, ("", "", ""))
+            most = len(self.owners) + 1
+            yield _Step(retriever, asker, first, most, "for more than there is", hostile=True)
             if hostile:
                 yield from self._unusual(retriever, asker, first)
+                yield from self._naming(retriever, asker, other, id_, first)
             if unfiltered is not None:
                 self.stolen[asker] = 0
                 yield _Step(unfiltered, asker, first, self.k, "in others' words", control=True)
@@ -259,6 +284,25 @@ class _Audit:
             (f"for {DEEP} hits in others' words", text, DEEP),
         ):
             yield _Step(retriever, asker, words, k, asked, hostile=True)
+
+    def _naming(
+        self, retriever: Retriever, asker: str, other: str, id_: str, text: str
+    ) -> Iterator[_Step]:
+        """What names another tenant or its document, or says its words in another way."""
+        for asked, words in (
+            (f"for {other!r:.80} by name", f"{text} for {other}"),
+            (f"by the name {other!r:.80}", other),
+            (f"by the id {id_!r:.80}", id_),
+            ("in quotes in others' words", f'"{text}"'),
+            ("by the beginning of others' words", text[:5]),
+        ):
+            yield _Step(retriever, asker, words, self.k, asked, hostile=True)
+
+    def at_once(self, retriever: Retriever) -> list[_Step]:
+        """All tenants in the same words, which find something of each of the first owners."""
+        text = " ".join(own[0][1] for own in list(self.texts.values())[:TOGETHER])
+        asked = "at once with others, in the words of all"
+        return [_Step(retriever, name, text, self.k, asked, hostile=True) for name in self.tenants]
 
     def _hostile(self, retriever: Retriever, owner: str) -> Iterator[_Step]:
         id_, text = self.texts[owner][0]
