@@ -22,6 +22,7 @@ from typing import Any
 from retrieverbench.errors import InputError
 from retrieverbench.leaks.spellings import spellings
 from retrieverbench.options import nearest
+from retrieverbench.testing.documents import as_id, spread, texts_of, value_of
 
 Retriever = Callable[[str, Any, int], Any]
 Documents = Iterable[Mapping[str, Any]]
@@ -215,7 +216,7 @@ class _Audit:
         owners: dict[str, str] = {}
         texts: dict[str, list[tuple[str, str]]] = {}
         for number, doc in enumerate(docs):
-            id_, owner, text = (_value(doc, key, number) for key in ("id", "tenant", "text"))
+            id_, owner, text = (value_of(doc, key, number) for key in ("id", "tenant", "text"))
             if owners.setdefault(id_, owner) != owner:
                 raise InputError(
                     f"docs[{number}]: the id {id_!r:.80} is a document of {owners[id_]!r} and of "
@@ -224,7 +225,7 @@ class _Audit:
             texts.setdefault(owner, []).append((id_, text))
         if not owners:
             raise InputError("docs: there is none; without one nobody owns what a retriever shows")
-        names = list(dict.fromkeys(_texts("tenants", tenants)))
+        names = list(dict.fromkeys(texts_of("tenants", tenants)))
         for name in names:
             if name not in texts:
                 raise InputError(
@@ -237,7 +238,7 @@ class _Audit:
                     f"{argument}: {given!r:.80} is no whole number of 1 or more; nothing would "
                     "be asked"
                 )
-        return cls(names, owners, texts, _texts("questions", questions), k, most)
+        return cls(names, owners, texts, texts_of("questions", questions), k, most)
 
     def steps(
         self,
@@ -249,7 +250,7 @@ class _Audit:
         """Owners first: what a cache keeps of their answers must not reach the next asker."""
         for number, (owner, own) in enumerate(self.texts.items()):
             others = [name for name in self.tenants if name != owner]
-            asked_for = _spread(own, self.most)
+            asked_for = spread(own, self.most)
             each = min(len(others), max(OTHERS, -(-len(others) // len(asked_for))))
             for turn, (id_, text) in enumerate(asked_for):
                 asked = f"in the words of {id_!r:.80}"
@@ -340,7 +341,7 @@ class _Audit:
             self.failures.append(f"{step.who} returned {kind}, not a list of ids")
             return
         for rank, hit in enumerate(answer, start=1):
-            id_ = _as_id(hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit)
+            id_ = as_id(hit[0] if isinstance(hit, tuple | list) and len(hit) == 2 else hit)
             if not isinstance(id_, str):
                 self.failures.append(f"{step.who} returned {type(id_).__name__}, not an id")
                 continue
@@ -374,39 +375,3 @@ class _Audit:
         locked = [name for name, seen in self.stolen.items() if not seen]
         if locked:
             yield f"the unfiltered retriever showed {locked[0]!r} nothing foreign to be stolen"
-
-
-def _as_id(value: object) -> object:
-    """A whole number as its decimal text, anything else as it is."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _value(doc: Mapping[str, Any], key: str, number: int) -> str:
-    value = doc.get(key) if isinstance(doc, Mapping) else None
-    value = _as_id(value) if key == "id" else value
-    if value is None or value == "":
-        raise InputError(f"docs[{number}]: no {key!r}; a doc has id, tenant (its owner) and text")
-    if not isinstance(value, str):
-        raise InputError(
-            f"docs[{number}]: {key!r} is {type(value).__name__}, not text; write it as the "
-            "retriever is asked and answers"
-        )
-    return str.__str__(value)
-
-
-def _texts(argument: str, given: Sequence[str]) -> list[str]:
-    """A list of them; InputError for one text, which is a sequence of letters, and what is none."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InputError(f"{argument}: {given!r:.80} is no list; write a list of texts")
-    texts = list(given)
-    for text in texts:
-        if type(text) is not str or not text.strip():
-            raise InputError(f"{argument}: {text!r:.80} is no text; leave it out")
-    return texts
-
-
-def _spread(own: Sequence[tuple[str, str]], most: int | None) -> Sequence[tuple[str, str]]:
-    """So many of them, evenly from the first to the last."""
-    if most is None or most >= len(own):
-        return own
-    return [own[number * len(own) // most] for number in range(most)]
