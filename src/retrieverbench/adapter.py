@@ -196,7 +196,9 @@ class Adapter(Protocol):
     A class may also name `filter_modes`, its ways to combine the tenant's condition with an
     approximate search: for each the options that set it, by group (`{"after": {"search":
     {"filter": "after"}}}`). The leak audit compares them. And `options`, the dataclass of what a
-    suite may set for it, which `retrieverbench adapters NAME` shows.
+    suite may set for it, which `retrieverbench adapters NAME` shows and by which a suite is checked
+    before anything starts. And `address`, the form of the address of the server without which it
+    can do nothing (`http://HOST:PORT`).
     """
 
     capabilities: ClassVar[frozenset[str]]

@@ -69,6 +69,7 @@ class AzureSearch:
     """Indexes of its own or the user's, one connection pool. No tenant of a search is kept."""
 
     options: ClassVar[type] = Options
+    address: ClassVar[str] = "https://NAME.search.windows.net"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "total", "record", "resume", "remove"}

@@ -72,6 +72,7 @@ class Elasticsearch:
     """
 
     options: ClassVar[type] = Options
+    address: ClassVar[str] = "http://HOST:9200"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}

@@ -52,6 +52,7 @@ class HttpApi:
     """
 
     options: ClassVar[type] = Options
+    address: ClassVar[str] = "https://HOST"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "attach", "record", "credentials"}
     )

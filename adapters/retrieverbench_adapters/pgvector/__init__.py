@@ -84,6 +84,7 @@ class Pgvector:
     """A place of our own, or a table of the user's; and connections that search it."""
 
     options: ClassVar[type] = Options
+    address: ClassVar[str] = "postgresql://USER@HOST:5432/DATABASE"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
             "dense", "lexical", "hybrid", "filter", "partition", "index", "rls", "put", "attach",

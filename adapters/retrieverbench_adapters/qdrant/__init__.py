@@ -70,6 +70,7 @@ class Qdrant:
     """
 
     options: ClassVar[type] = Options
+    address: ClassVar[str] = "http://HOST:6333"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}

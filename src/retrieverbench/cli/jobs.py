@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -186,6 +187,8 @@ def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
             only=frozenset(chosen.only),
             required=frozenset(chosen.require),
             progress=progress,
+            environ=os.environ,
+            served=services.services if services else (),
         )
     _warn(prepared)
     return Ready(prepared, folder, formats, services)

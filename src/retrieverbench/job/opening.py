@@ -5,6 +5,7 @@ What fails is kept in the entry's state and stops nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
@@ -28,12 +29,15 @@ from retrieverbench.run import (
     Connection,
     Engines,
     Opened,
+    Suite,
     connect,
     is_loaded,
     load_place,
     one_line,
     open_adapter,
 )
+
+_KEY = re.compile(r"\b(?:attach|connect|place|search)(?:\.\w+)+")
 
 
 def make_states(prepared: Prepared) -> list[EntryState]:
@@ -143,12 +147,25 @@ def input_errors(job: Job, state: EntryState) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        place = f"{job.prepared.suite.path}:{state.line}: target {state.entry.name!r}"
+        suite = job.prepared.suite
         variable = state.entry.endpoint_env
         read = f"; it is read from environment variable {variable}" if variable else ""
         raise InputError(
-            *(f"{place}: {fault}{read if 'endpoint' in fault else ''}" for fault in error.faults)
+            *(
+                f"{suite.path}:{_line_of(fault, suite, state)}: target {state.entry.name!r}: "
+                f"{fault}{read if 'endpoint' in fault else ''}"
+                for fault in error.faults
+            )
         ) from error
+
+
+def _line_of(fault: str, suite: Suite, state: EntryState) -> int:
+    """The line of the key that a fault names, such as `search.ef_search`; else the entry's."""
+    found = _KEY.search(fault)
+    key = found[0].split(".") if found else []
+    numbers = range(len(suite.lines))
+    at = next((n for n in numbers if suite.lines.get(("targets", n)) == state.line), 0)
+    return suite.lines.get(("targets", at, *key), state.line)
 
 
 @asynccontextmanager

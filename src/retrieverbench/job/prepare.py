@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retrieverbench.errors import InputError, MissingClient
@@ -17,9 +17,11 @@ from retrieverbench.run import (
     LoadedAdapter,
     Suite,
     TargetEntry,
+    address_faults,
     capability_faults,
     keys_of,
     load_adapter,
+    option_faults,
 )
 
 OF_TENANT = "tenant:"
@@ -71,11 +73,14 @@ def prepare(
     only: frozenset[str] = frozenset(),
     required: frozenset[str] = frozenset(),
     progress: Progress | None = None,
+    environ: Mapping[str, str] | None = None,
+    served: Collection[str] = (),
 ) -> Prepared:
     """Read golden set and corpus, load the adapters' classes, check every request.
 
     `only` are the names of the entries to keep (all if empty); `required` those that must
-    be measured, beside those that the suite marks. Raises InputError with all faults found.
+    be measured, beside those that the suite marks. `environ` holds addresses, `served` are the
+    services that are started for the run. Raises InputError with all faults found.
     """
     rules = suite.gate_rules()
     targets = [target for entry in suite.targets for target in entry.targets()]
@@ -83,6 +88,11 @@ def prepare(
     faults += rule_faults(rules, targets, str(suite.path), suite.lines)
     kept = [entry for entry in suite.targets if not only or entry.name in only]
     adapters = _load_adapters(suite, kept, faults)
+    for entry, loaded in zip(kept, adapters, strict=False):
+        if isinstance(loaded, LoadedAdapter):
+            number = suite.targets.index(entry)
+            faults += option_faults(suite, number, loaded)
+            faults += address_faults(suite, number, loaded, environ=environ or {}, served=served)
     metrics = _metrics(suite, rules, faults)
     if faults:
         raise InputError(*faults)

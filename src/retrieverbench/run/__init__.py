@@ -21,6 +21,7 @@ from retrieverbench.run.registry import LoadedAdapter, adapter_names, load_adapt
 from retrieverbench.run.suite import LAYOUTS, Suite, TargetEntry
 from retrieverbench.run.suite_checks import capability_faults, suite_faults
 from retrieverbench.run.suite_file import FILLED_IN, load_suite
+from retrieverbench.run.target_checks import address_faults, option_faults
 from retrieverbench.run.text import (
     log_frames,
     one_line,
@@ -46,6 +47,7 @@ __all__ = [
     "Suite",
     "TargetEntry",
     "adapter_names",
+    "address_faults",
     "all_left",
     "ask_all",
     "build_queries",
@@ -63,6 +65,7 @@ __all__ = [
     "one_line",
     "open_adapter",
     "open_place",
+    "option_faults",
     "place_in_file",
     "place_name",
     "read_response",

@@ -33,8 +33,9 @@ def fault(
     """The message that a suite is refused with."""
     path = folder / "suite.toml"
     path.write_text(text, encoding="utf-8")
+    environ = {"PLACE": "localhost:6333"}
     with pytest.raises(InputError) as caught:
-        prepare(load_suite(path), only=only, required=required)
+        prepare(load_suite(path), only=only, required=required, environ=environ)
     return str(caught.value).replace(str(folder), "")
 
 
@@ -49,6 +50,26 @@ def fault(
         (
             f'{HEAD}{MEMORY}secrets = {{ "tenant:birhc" = "TOKEN" }}\n',
             "secrets.tenant:birhc: no tenant 'birhc' in the corpus; did you mean 'birch'?",
+        ),
+        (
+            f'{HEAD}[[targets]]\nadapter = "memory"\n[targets.search]\nexact = "yes"\n',
+            "/suite.toml:6: targets.0.search.exact: 'yes' is wrong",
+        ),
+        (
+            f'{HEAD}{MEMORY}place = {{ analyser = "x" }}\n',
+            "/suite.toml:6: targets.0.place.analyser: unknown key; did you mean 'analyzer'?",
+        ),
+        (
+            f'{HEAD}[[targets]]\nadapter = "qdrant"\n',
+            "/suite.toml:4: targets.0.adapter: 'qdrant' asks a server; give endpoint or endpoint_env",
+        ),
+        (
+            f'{HEAD}[[targets]]\nadapter = "qdrant"\nendpoint = "localhost:6333"\n',
+            "/suite.toml:5: targets.0.endpoint: 'localhost:6333' begins with no scheme; write it",
+        ),
+        (
+            f'{HEAD}[[targets]]\nadapter = "qdrant"\nendpoint_env = "PLACE"\n',
+            "/suite.toml:5: targets.0.endpoint_env: what PLACE holds begins with no scheme",
         ),
         (f'{HEAD}metrics = ["nDGC@10"]\n{MEMORY}', "/suite.toml:3: metrics: metric: 'nDGC@10'"),
         (
