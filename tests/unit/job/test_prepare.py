@@ -61,7 +61,7 @@ def fault(
         ),
         (
             f'{HEAD}[[targets]]\nadapter = "qdrant"\n',
-            "/suite.toml:4: targets.0.adapter: 'qdrant' asks a server; give endpoint or endpoint_env",
+            "/suite.toml:4: targets.0.adapter: 'qdrant' asks a server; give endpoint or endp",
         ),
         (
             f'{HEAD}[[targets]]\nadapter = "qdrant"\nendpoint = "localhost:6333"\n',
