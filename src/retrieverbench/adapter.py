@@ -49,6 +49,7 @@ CAPABILITIES: Mapping[str, str] = {
     "resume": "a load that was broken off can go on in another run (`Settings.resume`)",
     "remove": "removes a place that a killed run left (`remove`)",
     "attach": "can search an index of the user's, without writing to it",
+    "unnamed_vector": "with `attach`: searches a vector without a name where the suite names none",
     "get": "reads chunks by id (`get`)",
     "delete": "deletes chunks by id (`delete`)",
     "move": "changes a chunk's owner in place (`move`)",
@@ -85,7 +86,8 @@ class Attached:
     `name` is the collection, table or index. `id` is the field whose value names a chunk
     over all tenants: a hit's uid is that value as text, and the harness translates it.
     `tenant` is the field with the owner. `text` are the fields that lexical mode searches,
-    `vector` the one that dense mode searches; empty where no mode needs them. `metadata`
+    `vector` the one that dense mode searches; empty where no mode needs them, or (capability
+    `unnamed_vector`) where the index's own vector has no name. `metadata`
     maps names of user conditions (`Query.where`) to fields.
     """
 

@@ -65,15 +65,15 @@ class Qdrant:
     - A collection that exists with the same schema is used, and not removed by `close`. With
       `resume` it is a load of ours that was broken off: `settle` reads its texts again, since
       terms are weighed by the average length of all, and once settled `close` removes it.
-    - Attached: `id = "@point_id"` stands for the point's own id, `vector = "@unnamed"` for the
-      vector without a name; fields inside others are written `outer.inner`.
+    - Attached: `id = "@point_id"` stands for the point's own id; `vector` is left out (or
+      "@unnamed") for the vector without a name; fields inside others are written `outer.inner`.
     """
 
     options: ClassVar[type] = Options
     address: ClassVar[str] = "http://HOST:6333"
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"dense", "lexical", "hybrid", "filter", "partition", "index", "where", "exact"}
-        | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
+        | {"put", "attach", "unnamed_vector", "get", "delete", "move", "explain", "total", "record"}
         | {"resume", "remove"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {

@@ -104,7 +104,12 @@ def _dense_faults(
     found = vectors.get(fields.dense)
     shown = fields.dense or UNNAMED
     if found is None:
-        yield f"vector: no vector {shown!r}; {nearest(shown, (v or UNNAMED for v in vectors))}"
+        known = nearest(shown, (name or UNNAMED for name in vectors))
+        yield (
+            f"vector: no vector {fields.dense!r}; {known}"
+            if fields.dense
+            else f"vector: none is named, and the collection has none without a name; {known}"
+        )
     elif found.multivector_config is not None:
         yield f"vector: {shown!r} holds several vectors a point, and questions have one"
     elif found.size != settings.dimension:

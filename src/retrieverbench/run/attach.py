@@ -25,9 +25,10 @@ class AttachEntry:
     """`[targets.attach]`: an index of the user's, and what its fields are called.
 
     `id` names a chunk, `tenant` its owner, `text` what lexical mode and `vector` what dense mode
-    searches, `metadata` the fields of filters by their names in the corpus file.
-    `matches` says what of the corpus the index's `id` field holds: `id` (the chunk's id,
-    which must then be unique over all tenants), `uid` (tenant/id) or `metadata.<name>`.
+    searches (left out where it has no name, as it may in Qdrant), `metadata` the fields of
+    filters by their names in the corpus file. `matches` says what of the corpus the index's `id`
+    field holds: `id` (the chunk's id, which must then be unique over all tenants), `uid`
+    (tenant/id) or `metadata.<name>`.
     """
 
     name: str

@@ -86,12 +86,17 @@ def capability_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[
         asked.append(("attach", "attach"))
     if entry.load.resume:
         asked.append(("load.resume", "resume"))
-    return [
+    faults = [
         f"{suite.place('targets', number, *key.split('.'))}: adapter {loaded.name!r} "
         f"does not support {word!r}; {remedies[key]}"
         for key, word in asked
         if word not in can
     ]
+    is_unnamed = entry.attach is not None and not entry.attach.vector
+    if is_unnamed and {"dense", "hybrid"} & set(entry.modes) and "unnamed_vector" not in can:
+        place = suite.place("targets", number, "attach", "vector")
+        faults.append(f"{place}: no vector field is named, and dense search needs one; add it")
+    return faults
 
 
 def is_name(text: str) -> bool:
@@ -182,8 +187,6 @@ def _attach_faults(target: TargetEntry) -> Iterator[tuple[str, str]]:
             yield f"attach.{key}", "is empty; name the index and its fields"
     if not target.attach.text and set(target.modes) & {"lexical", "hybrid"}:
         yield "attach.text", "no text field is named, and lexical search needs one; add it"
-    if not target.attach.vector and set(target.modes) & {"dense", "hybrid"}:
-        yield "attach.vector", "no vector field is named, and dense search needs one; add it"
 
 
 _MATCHES = "write id, uid or metadata.<name>"

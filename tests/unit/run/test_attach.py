@@ -64,7 +64,6 @@ def test_an_unknown_id_never_passes_for_a_chunk(key: str) -> None:
         ("", "place = { m = 8 }", "place: place and attach both given"),
         ('matches = "pk"', "", "attach.matches: 'pk' is no field; write id, uid or metadata"),
         ("vektor = 1", "", "attach.vektor: unknown key; did you mean 'vector'?"),
-        ('vector = ""', "", "attach.vector: no vector field is named"),
         ("text = []", 'modes = ["lexical"]', "attach.text: no text field is named"),
     ],
 )

@@ -117,3 +117,21 @@ def test_a_block_has_requests_enough_for_all_its_workers(
     (told,) = raised.value.faults
     assert told.startswith(f"{file}:{fault} are too few for a median or a rate of")
     assert "write at least" in told
+
+
+@pytest.mark.parametrize(("more", "told"), [((), True), (("unnamed_vector",), False)])
+def test_a_vector_without_a_name_needs_an_adapter_that_searches_it(
+    tmp_path: Path, more: tuple[str, ...], told: bool
+) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        'golden = "g"\ncorpus = "c"\n[[targets]]\nadapter = "fake"\nmodes = ["dense"]\n'
+        '[targets.attach]\nname = "d"\nid = "i"\ntenant = "t"\n'
+    )
+    cls = type("Fake", (), {"capabilities": frozenset({"dense", "filter", "attach", *more})})
+    found = capability_faults(load_suite(path), 0, LoadedAdapter("fake", cls, "d", "1"))
+    assert [fault.partition(": ")[2] for fault in found] == (
+        ["targets.0.attach.vector: no vector field is named, and dense search needs one; add it"]
+        if told
+        else []
+    )

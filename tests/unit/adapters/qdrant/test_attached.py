@@ -100,7 +100,8 @@ async def test_the_key_that_only_reads_makes_no_place_of_ours(front: Started) ->
         )
 
 
-async def test_the_points_own_id_and_the_vector_without_a_name(front: Started) -> None:
+@pytest.mark.parametrize("vector", ["", UNNAMED])
+async def test_the_points_own_id_and_the_vector_without_a_name(front: Started, vector: str) -> None:
     rows = [
         {"id": n, "vector": VECTORS[n].tolist(), "payload": {"owner": ("acme", "globex")[n % 2]}}
         for n in range(6)
@@ -109,7 +110,7 @@ async def test_the_points_own_id_and_the_vector_without_a_name(front: Started) -
     async with users_collection(
         front, rows, indexes={"owner": TENANT_INDEX}, vectors=vectors, sparse_vectors={}
     ) as name:
-        mapping = attached(name, id=POINT_ID, tenant="owner", vector=UNNAMED, text=(), metadata={})
+        mapping = attached(name, id=POINT_ID, tenant="owner", vector=vector, text=(), metadata={})
         async with bound(
             front, name, mapping=mapping, modes=frozenset({"dense"}), options={}
         ) as target:
@@ -142,7 +143,7 @@ async def test_terms_of_this_adapter_in_a_collection_it_made(front: Started) -> 
 async def test_what_does_not_fit_is_told_line_by_line(front: Started) -> None:
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({"vector": "w"}, {}, "vector: no vector 'w'; did you mean 'v'?|known: v"),
-        ({"vector": UNNAMED}, {}, "vector: no vector '@unnamed'"),
+        ({"vector": ""}, {}, "vector: none is named, and the collection has none without a name; "),
         ({}, {"dimension": 8}, "vector: 'v' has 16 dimensions, and questions have 8"),
         ({}, {"options": {}}, "search.sparse: empty; .* there are words"),
         ({}, {"options": {"search": {"sparse": "wrds"}}}, "no sparse vector 'wrds'; did you mean"),
