@@ -53,6 +53,10 @@ def _of_status(error: UnexpectedResponse, where: str) -> BackendError:
     return error_for(status, f"{where}: {_server_text(error.content)} (status {status})")
 
 
+_TRUST = (
+    "name the host that the certificate is for, and a file of its authority in environment "
+    "variable SSL_CERT_FILE unless the system trusts it"
+)
 _BY_GRPC_STATUS: Mapping[StatusCode, type[BackendError]] = {
     StatusCode.DEADLINE_EXCEEDED: TimedOut,
     StatusCode.INVALID_ARGUMENT: Rejected,
@@ -88,6 +92,8 @@ def _of_connection(source: Exception, where: str, settings: Settings) -> Backend
     text = f"{where}: {one_line(str(source) or type(source).__name__)}"
     if isinstance(source, ValueError):
         return AdapterError(f"{where}: an answer that cannot be read: {one_line(str(source))}")
+    if isinstance(below, aiohttp.ClientConnectorCertificateError):
+        return Unavailable(text, code=Code.CONNECT, remedy=_TRUST)
     if isinstance(below, aiohttp.ClientConnectorError):
         return Unavailable(text, code=Code.CONNECT, remedy=Unavailable.advice)
     if isinstance(below, aiohttp.ConnectionTimeoutError):

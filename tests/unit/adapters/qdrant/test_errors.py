@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import ssl
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from qdrant_support import (
     A,
@@ -36,6 +39,7 @@ from retrieverbench.errors import (
 )
 from retrieverbench.model import MODES, Chunk
 from retrieverbench_adapters.qdrant import Qdrant
+from tls_support import terminated
 
 pytestmark = [
     pytest.mark.anyio,
@@ -147,3 +151,19 @@ async def test_an_answer_that_cannot_be_read(front: Started) -> None:
         await arm(front, kind="status", status=200, text="not an answer", path="points/query")
         with pytest.raises(AdapterError, match="answer"):
             await target.search(ask(A, "dense", unit_vectors(1)[0]))
+
+
+async def test_a_certificate_that_is_not_trusted_is_told_with_what_helps(
+    front: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    async with terminated(front.endpoint, context) as secure:
+        secured = settings_for(front, endpoint=secure)
+        with pytest.raises(Unavailable, match=r"certificate verify failed.*SSL_CERT_FILE"):
+            await Qdrant.open(secured)
+        trusted = tmp_path / "ca.pem"
+        authority.cert_pem.write_to_path(str(trusted))
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        await (await Qdrant.open(secured)).close()
