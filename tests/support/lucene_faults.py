@@ -40,11 +40,11 @@ def with_words(*arguments: TextIndex | Json | None, shards: int, routed: bool) -
     return body
 
 
-def word_of_tenant(tenant: TenantId, _field: str = "tenant") -> Json:
+def word_of_tenant(tenant: TenantId, _field: str = "tenant", _numbers: range | None = None) -> Json:
     """The condition as ever, on the analysed field."""
     return {"term": {"tenant.words": tenant.value}}
 
 
-def query_string(tenant: TenantId, field: str = "tenant") -> Json:
+def query_string(tenant: TenantId, field: str = "tenant", _numbers: range | None = None) -> Json:
     """The tenant's name, written into a query language."""
     return {"query_string": {"query": f"{field}:({tenant.value})"}}

@@ -132,7 +132,8 @@ class Indexes:
         for rows in batches(documents):
             batch = IndexDocumentsBatch()
             batch.add_upload_actions(rows)
-            self._expected[index] += (await self._send(index, batch, rows)).count(201)
+            created = (await self._send(index, batch, rows)).count(201)
+            self._expected[index] += created  # after the wait: others add meanwhile
         last = documents[-1]
         self._unsettled[index] = Written(last["tenant"], last["key"], last["content"])
 

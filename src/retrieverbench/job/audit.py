@@ -13,7 +13,7 @@ from retrieverbench.engines import quick_start
 from retrieverbench.engines.compose import Compose
 from retrieverbench.errors import BackendError
 from retrieverbench.job.assemble import assemble, bare_result
-from retrieverbench.job.context import Job, make_job, other_place, settings_for
+from retrieverbench.job.context import Job, make_job, most_at_once, other_place, settings_for
 from retrieverbench.job.hiding import without_secrets
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
@@ -201,6 +201,7 @@ def _scene(
         capabilities=place.loaded.cls.capabilities,
         pattern=suite.tenant_pattern,
         misplaced=place.misplaced,
+        width=most_at_once(suite),
     )
 
 

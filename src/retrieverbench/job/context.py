@@ -19,7 +19,7 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.job.vectors import Embedded
 from retrieverbench.leaks import CorpusLedger, Ledger
 from retrieverbench.model import MODES, Chunk, Noise
-from retrieverbench.run import LAYOUTS, Connection, place_name, refuse_words
+from retrieverbench.run import LAYOUTS, Connection, Suite, place_name, refuse_words
 from retrieverbench.storage import stored
 
 
@@ -90,12 +90,17 @@ def settings_for(job: Job, state: EntryState, connection: Connection) -> Setting
         modes=frozenset(state.modes),
         layout=state.entry.layout,
         dimension=job.dimension if set(state.modes) - {"lexical"} else 0,
-        concurrency=max(suite.concurrency, suite.timing.concurrency),
+        concurrency=most_at_once(suite),
         timeout=suite.timeout,
         options=state.entry.options,
         secrets=connection.secrets,
         resume=state.entry.load.resume,
     )
+
+
+def most_at_once(suite: Suite) -> int:
+    """Questions that an adapter must be ready for, in whatever pass."""
+    return max(suite.concurrency, suite.timing.concurrency)
 
 
 def _words_of_reports(job: Job, state: EntryState, connection: Connection) -> set[str]:

@@ -11,7 +11,7 @@ from retrieverbench.job.context import Job
 from retrieverbench.job.opening import embed, open_model
 from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import World, find_questions
-from retrieverbench.leaks.scene import K
+from retrieverbench.leaks.asking import K
 from retrieverbench.model import Mode, Query, TenantId
 from retrieverbench.run import (
     Abandoned,

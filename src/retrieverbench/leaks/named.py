@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import compress
 
 from retrieverbench.adapter import Adapter, Writable
 from retrieverbench.errors import AdapterError, BackendError
+from retrieverbench.leaks.asking import at_once
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.unguarded import unchecked_tenant
@@ -53,7 +55,9 @@ async def open_named(
     adapter = await stack.enter_async_context(scene.open(plain))
     others = [tenant for tenant in world.tenants if tenant.value not in known]
     # One by one: a batch that is refused may be stored in part.
-    taken = [tenant for tenant in others if await put(scene, adapter, world.chunks[tenant])]
+    puts = [partial(put, scene, adapter, world.chunks[tenant]) for tenant in others]
+    width = scene.abreast if scene.layout in ("filter", "rls") else 1
+    taken = list(compress(others, await at_once(puts, width)))
     await settle(scene, adapter)
     kept = [parse_tenant(name) for name in known] + taken
     return adapter, World(

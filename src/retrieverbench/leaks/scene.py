@@ -7,24 +7,33 @@ has shown that there was something to find.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter_ns
 from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
-from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
+from retrieverbench.errors import BackendError, TenantError
 from retrieverbench.leaks.accusing import findings_of
+from retrieverbench.leaks.asking import (
+    GIVEN_UP,
+    WANTED,
+    Answer,
+    Asked,
+    K,
+    at_once,
+    fetch,
+    may_be_of_the_moment,
+    of_the_moment,
+)
 from retrieverbench.leaks.declared import Declared, accepted_by
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.elsewhere import Told, asked_in
 from retrieverbench.leaks.ledger import wrong_labels
 from retrieverbench.leaks.patience import until_answered
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
-from retrieverbench.leaks.record import Request, RequestLog
+from retrieverbench.leaks.record import RequestLog, Sent
 from retrieverbench.leaks.refusal import is_refusal
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.unguarded import unchecked_tenant
@@ -33,7 +42,6 @@ from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Arm,
     Fidelity,
-    Hit,
     Layout,
     LeakFinding,
     Mode,
@@ -45,24 +53,13 @@ from retrieverbench.model import (
     WrongLabel,
     parse_tenant,
 )
-from retrieverbench.run import (
-    Abandoned,
-    BadAnswer,
-    Misplaced,
-    Step,
-    read_response,
-    search_once,
-    uid_of,
-)
+from retrieverbench.run import Abandoned, Misplaced, Step, uid_of
 
-K = 5
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
 MOST_UNANSWERED = 10
 """Questions in a row that time out, find no connection or are too many; then the audit ends."""
-WANTED = frozenset({"text", "tenant"})
-_GIVEN_UP = frozenset({Code.TIMEOUT, Code.CONNECT, Code.THROTTLED})
-_BUSY = frozenset({Code.RESET, Code.POOL_TIMEOUT})
+
 T = TypeVar("T")
 
 
@@ -82,7 +79,7 @@ class Scene:
     with its numbers, "" for nothing. `unanswered` are errors of questions that had no answer, or
     none at first, for reasons of the moment: what was missed then says nothing. `asker` is who
     really asks, where that is not who a question names; `hint` is what findings say of it.
-    `misplaced` chunks were given to others than their owners by id before.
+    `misplaced` chunks were given to others than their owners by id before. `width` questions may be under way together.
     """
 
     adapter: Adapter
@@ -121,6 +118,7 @@ class Scene:
     asker: TenantId | None = None
     hint: str | None = None
     misplaced: Sequence[Misplaced] = ()
+    width: int = 1
 
     def expect(
         self,
@@ -190,6 +188,7 @@ class Scene:
             return await stack.enter_async_context(self.open(world.all_chunks(), variant)), world
 
         async with self.shared(name, make) as other:
+            other.width = min(self.width, variant.concurrency or self.width)
             yield other
 
     @contextmanager
@@ -227,57 +226,66 @@ class Scene:
         want: frozenset[str] = WANTED,
     ) -> Seen:
         """One search as `tenant`, through this arm, judged by the ledger and all tokens."""
-        self._count(tenant, text, vector, k, where)
-        self._taken()
-        try:
-            asker = self.tenant(tenant)
-        except TenantError:
-            return Seen(refused=True, requests=self._taken()[0])
-        query = Query(
-            text=text,
-            tenant=asker,
-            k=k,
-            mode=self.mode,
-            vector=None if self.mode == "lexical" or vector is None else array("f", vector),
-            where=where or {},
-            want=want,
-        )
-        return await self._answered(query)
+        asked = Asked(tenant, text, vector, k, where or {}, want)
+        return (await self.ask_all([asked]))[0]
 
-    async def _answered(self, query: Query) -> Seen:
-        """The answer, asked for twice where an error may have lain in the moment.
+    async def ask_all(self, questions: Sequence[Asked]) -> list[Seen]:
+        """Searches that do not depend on one another, several under way if each is told apart.
 
-        A backend that asks for fewer questions is waited for; what it then answers is whole.
+        They are judged in their order, whichever is answered first. What is only read, or records
+        nothing, is asked one after the other: it is a user's own, and may stand no more (P31).
         """
+        self._before()
+        if self.log is None or self.abreast == 1 or len(questions) == 1:
+            return [self._judged(one, await self._attempts(one, alone=True)) for one in questions]
+        found = await at_once([partial(self._attempts, one) for one in questions], self.abreast)
+        seen = [self._judged(*each) for each in zip(questions, found, strict=True)]
+        return await self.ask_all(questions) if self.log.claim(Sent()) else seen
 
-        async def ask() -> Seen:
-            seen = await until_answered(partial(self._search, query), self.timeout)
-            self._give_up(seen.error)
-            return seen
+    @property
+    def abreast(self) -> int:
+        """How many questions or writes may be under way together: one of what is only read."""
+        can = "put" in self.capabilities and self.log is not None and self.log.is_told_apart
+        return self.width if can else 1
 
-        seen = await ask()
-        if seen.error is None or isinstance(seen.error, Refused | Rejected):
-            return seen
-        if seen.error.code in _GIVEN_UP:
-            self.unanswered.append(str(seen.error))
-            return seen
-        again = await ask()
-        if again.error is None or again.error.code in _GIVEN_UP | _BUSY:
-            self.unanswered.append(str(seen.error))
-        return again
+    async def _attempts(self, asked: Asked, *, alone: bool = False) -> list[Answer]:
+        """All that came; asked again where an error may have lain in the moment.
 
-    def _count(
-        self,
-        tenant: object,
-        text: str,
-        vector: Sequence[float] | None,
-        k: int,
-        where: Mapping[str, Value] | None,
-    ) -> None:
+        Nothing where the guard refuses.
+        """
+        try:
+            query = asked.query(self.tenant(asked.tenant), self.mode)
+        except TenantError:
+            return []
+        came: list[Answer] = []
+
+        async def ask() -> Answer:
+            came.append(await self._search(query, alone=alone))
+            return came[-1]
+
+        # A backend that asks for fewer questions is waited for; what it then answers is whole.
+        first = await until_answered(ask, self.timeout)
+        self._give_up(first.error)
+        if may_be_of_the_moment(first):
+            self._give_up((await until_answered(ask, self.timeout)).error)
+        return came
+
+    def _judged(self, asked: Asked, attempts: Sequence[Answer]) -> Seen:
+        self._count(asked)
+        if not attempts:
+            return Seen(refused=True, requests=None if self.log is None else ())
+        *_, seen = [self._seen(answer) for answer in attempts]
+        if error := of_the_moment(attempts):
+            self.unanswered.append(str(error))
+        return seen
+
+    def _count(self, asked: Asked) -> None:
         """A trial, unless this or another probe has asked the same: repeating proves nothing."""
-        numbers = None if vector is None or self.mode == "lexical" else tuple(vector)
-        conditions = tuple((where or {}).items())
-        question = hash((id(self.world), repr(tenant), text, numbers, k, conditions))
+        is_lexical = asked.vector is None or self.mode == "lexical"
+        numbers = None if is_lexical else tuple(asked.vector or ())
+        conditions = tuple(asked.where.items())
+        told = (id(self.world), repr(asked.tenant), asked.text, numbers, asked.k, conditions)
+        question = hash(told)
         known = self.shelf.asked[self.mode, self.arm] if self.shelf else set[int]()
         self.trials += question not in known
         known.add(question)
@@ -290,61 +298,50 @@ class Scene:
             return parse_tenant(raw, self.pattern)
         return unchecked_tenant(raw)
 
-    async def _search(self, query: Query) -> Seen:
-        answer: object = None
-        hits: list[Hit] = []
-        total: int | None = None
-        error: BackendError | None = None
-        refused, told_by = False, ""
-        uids: Sequence[str] = ()
-        is_loaded = "put" in self.capabilities
-        start = perf_counter_ns()
-        try:
-            answer = await search_once(self.adapter, query, self.timeout)
-            read = read_response(answer, query.k)
-            hits, total = read.hits, read.total
-            uids = [hit.uid for hit in hits]
-        except Abandoned:
-            raise
-        except TenantError:
-            refused = True
-        except BackendError as raised:
-            told_by = str(raised)
-            refused = is_refusal(raised, loads=is_loaded, owns=self.owns(query.tenant))
-            error = None if refused else raised
-            answer = raised.answer if isinstance(raised, BadAnswer) else None
-            known = self._ledger() if self.keys is None else ()
-            uids = raised.shown(known) if isinstance(raised, BadAnswer) else ()
-        seconds = (perf_counter_ns() - start) / 1e9
-        requests, responses = self._taken()
-        shown = [self.uid(hit.uid) for hit in hits]
-        wrong = wrong_labels(hits, shown, self._ledger())
+    async def _search(self, query: Query, *, alone: bool) -> Answer:
+        loads = "put" in self.capabilities
+        refusing = partial(is_refusal, loads=loads, owns=self.owns(query.tenant))
+        with self.log.apart() if self.log else nullcontext() as sent:
+            answer = await fetch(self.adapter, query, self.timeout, refusing)
+        if alone and self.log and sent:
+            self.log.claim(sent)
+        return replace(answer, sent=sent)
+
+    def _seen(self, answer: Answer) -> Seen:
+        """What it shows, judged."""
+        query, error = answer.query, answer.error
+        shown = [self.uid(hit.uid) for hit in answer.hits]
+        wrong = wrong_labels(answer.hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
         # What a service sends that an adapter only reads is what its callers get.
+        is_loaded = "put" in self.capabilities
+        responses = answer.sent.responses if answer.sent else []
         told = Told(
-            answer=[answer] if is_loaded else [answer, responses],
-            error=told_by,
+            answer=[answer.raw] if is_loaded else [answer.raw, responses],
+            error=answer.told,
             sent=responses if is_loaded else (),
-            asked=asked_in(query, hits),
+            asked=asked_in(query, answer.hits),
             vector=query.vector or (),
         )
         asker = self.asker or query.tenant
+        uids = answer.uids(self._ledger() if self.keys is None else ())
         self.judge(asker, [self.uid(key) for key in uids], told)
+        self.sent += len(answer.sent.requests) if answer.sent else 0
         return Seen(
             uids=tuple(shown),
-            scores=tuple(hit.score for hit in hits),
-            total=total,
+            scores=tuple(hit.score for hit in answer.hits),
+            total=answer.total,
             error=error,
-            refused=refused,
-            requests=requests,
-            seconds=seconds,
+            refused=answer.refused,
+            requests=tuple(answer.sent.requests) if answer.sent else None,
+            seconds=answer.seconds,
         )
 
     def _give_up(self, error: BackendError | None) -> None:
         """End the audit of a backend that has stopped to answer; each question waits so long."""
         if self.shelf is None:
             return
-        if error is None or error.code not in _GIVEN_UP:
+        if error is None or error.code not in GIVEN_UP:
             self.shelf.unanswered.clear()
             return
         self.shelf.unanswered.append(str(error))
@@ -365,13 +362,10 @@ class Scene:
         keys = self.keys or {}
         return next((key for key, known in keys.items() if known == uid), uid)
 
-    def _taken(self) -> tuple[tuple[Request, ...] | None, Sequence[object]]:
-        """What went out and came back since the last time; None where nothing is recorded."""
-        if self.log is None:
-            return None, []
-        requests, responses = self.log.take()
-        self.sent += len(requests)
-        return tuple(requests), responses
+    def _before(self) -> None:
+        """What went out since the last question belongs to none."""
+        if self.log is not None:
+            self.sent += len(self.log.take()[0])
 
     def judge(self, tenant: TenantId, uids: Sequence[str], told: Told) -> None:
         """Foreign `uids` of hits by the ledger, and whatever else the answer shows of others."""

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
@@ -66,14 +67,16 @@ async def _ask_all(place: Scene) -> list[str]:
     """What those got that do not find their own canary."""
     text, vector = _question(place.draw)
     most = len(place.world.canaries)
-    first = await place.ask(place.world.tenants[0].value, text, vector, k=most)
-    k = min(most, FEWER) if first.refused or first.error else most
-    blind = []
-    for tenant, canary in place.world.canaries.items():
-        seen = await place.ask(tenant.value, text, vector, k=k)
-        if canary.uid not in seen.uids:
-            blind.append(f"{tenant.value!r} got {seen.told}")
-    return blind
+    first, *others = place.world.tenants
+    seen = [await place.ask(first.value, text, vector, k=most)]
+    if seen[0].refused or seen[0].error:
+        seen, others, most = [], place.world.tenants, min(most, FEWER)
+    seen += await place.ask_all([Asked(each.value, text, vector, k=most) for each in others])
+    return [
+        f"{tenant.value!r} got {answer.told}"
+        for (tenant, canary), answer in zip(place.world.canaries.items(), seen, strict=True)
+        if canary.uid not in answer.uids
+    ]
 
 
 def make_canaries(draw: Draw, tenants: Sequence[TenantId]) -> World:

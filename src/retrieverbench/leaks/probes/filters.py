@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 from retrieverbench.errors import Rejected
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.model import Chunk, TenantId, Value
 
 ALL = 20
@@ -19,8 +22,9 @@ async def both_conditions(scene: Scene) -> None:
     tenants, only = scene.world.tenants, scene.world.only
     shelf, level, mark = scene.draw.words("keys")
     (on,) = scene.draw.words("shelf")
+    whole = await _without(scene)
+    asked: list[tuple[TenantId, Mapping[str, Value]]] = []
     for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
-        whole = await _without(scene, tenant)
         conditions: list[Mapping[str, Value]] = [
             {shelf: f"{on}1"},
             {shelf: f"{on}1", level: 1},
@@ -29,24 +33,31 @@ async def both_conditions(scene: Scene) -> None:
             {mark: only[other]},
             {mark: only[other], shelf: f"{on}1"},
         ]
-        for where in conditions:
-            await _brute_force(scene, tenant, where, whole)
+        asked += [(tenant, where) for where in conditions]
+    questions = [_own_word(scene, tenant, where) for tenant, where in asked]
+    for (tenant, where), seen in zip(asked, await scene.ask_all(questions), strict=True):
+        _brute_force(scene, tenant, where, seen, whole[tenant])
 
 
-async def _without(scene: Scene, tenant: TenantId) -> set[str]:
-    """What the question finds without any condition: a floor of scores may leave own ones out."""
-    own = scene.world.chunks[tenant]
-    seen = await scene.ask(tenant.value, scene.world.only[tenant], own[0].vector, k=ALL, where={})
-    scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition", seen)
-    return set(seen.uids)
+def _own_word(scene: Scene, tenant: TenantId, where: Mapping[str, Value]) -> Asked:
+    word, vector = scene.world.only[tenant], scene.world.chunks[tenant][0].vector
+    return Asked(tenant.value, word, vector, k=ALL, where=where)
 
 
-async def _brute_force(
-    scene: Scene, tenant: TenantId, where: Mapping[str, Value], whole: set[str]
+async def _without(scene: Scene) -> Mapping[TenantId, set[str]]:
+    """What each finds without any condition: a floor of scores may leave own ones out."""
+    tenants = scene.world.tenants
+    answers = await scene.ask_all([_own_word(scene, tenant, {}) for tenant in tenants])
+    for tenant, seen in zip(tenants, answers, strict=True):
+        scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks without a condition", seen)
+    return {tenant: set(seen.uids) for tenant, seen in zip(tenants, answers, strict=True)}
+
+
+def _brute_force(
+    scene: Scene, tenant: TenantId, where: Mapping[str, Value], seen: Seen, whole: set[str]
 ) -> None:
     """What passes both conditions is found, as far as it is found without; nothing else is."""
     own, word = scene.world.chunks[tenant], scene.world.only[tenant]
-    seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL, where=where)
     passing = [c for c in own if all(c.metadata.get(key) == where[key] for key in where)]
     if scene.mode == "lexical":
         passing = [c for c in passing if word in c.text.split()]
@@ -79,22 +90,25 @@ async def callers_own_tenant(scene: Scene) -> None:
     words = f"{word} {scene.world.only[other]}"
     own = await scene.ask(asker.value, word, vector, k=ALL)
     scene.control(bool(own.uids), f"{asker.value!r} finds chunks without a condition", own)
-    for field in ("tenant", "tenant_id", "owner"):
-        for named in (other, asker):
-            seen = await scene.ask(asker.value, words, vector, k=ALL, where={field: named.value})
-            scene.expect(
-                named == asker or not seen.uids,
-                f"{asker.value!r} with {field} = {named.value!r} got {len(seen.uids)} chunks, "
-                "none of which has that value",
-            )
+    named = list(product(("tenant", "tenant_id", "owner"), (other, asker)))
+    asked = [
+        Asked(asker.value, words, vector, k=ALL, where={field: name.value}) for field, name in named
+    ]
+    for (field, name), seen in zip(named, await scene.ask_all(asked), strict=True):
+        scene.expect(
+            name == asker or not seen.uids,
+            f"{asker.value!r} with {field} = {name.value!r} got {len(seen.uids)} chunks, "
+            "none of which has that value",
+        )
 
 
 async def hostile_keys(scene: Scene) -> None:
     """Keys of conditions in the syntax of query languages: refused, or no chunk has them."""
     asker = scene.world.tenants[0]
     word, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
-    for key in spelled(KEYS, scene.draw):
-        seen = await scene.ask(asker.value, word, vector, k=ALL, where={key: "x"})
+    keys = spelled(KEYS, scene.draw)
+    asked = [Asked(asker.value, word, vector, k=ALL, where={key: "x"}) for key in keys]
+    for key, seen in zip(keys, await scene.ask_all(asked), strict=True):
         scene.expect(not seen.uids, f"the key {key!r}, which no chunk has, got {len(seen.uids)}")
         turned_away = isinstance(seen.error, Rejected) and not seen.requests
         scene.expect(

@@ -21,10 +21,11 @@ import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById, Writable
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.asking import WANTED
 from retrieverbench.leaks.crowds import orthogonal
 from retrieverbench.leaks.draw import Draw, letters
 from retrieverbench.leaks.probe import ARMS, Probe
-from retrieverbench.leaks.scene import WANTED, Scene
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import MODES, Arm, Chunk, Mode, Response, TenantId

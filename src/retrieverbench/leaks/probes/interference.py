@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from retrieverbench.adapter import Deletes, Writable
+from retrieverbench.leaks.asking import K
 from retrieverbench.leaks.declared import accepted_by
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.oracle import close, cosines, recall
 from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId

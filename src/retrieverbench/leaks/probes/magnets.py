@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.questions import ask_everything
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
+from retrieverbench.model import Chunk, TenantId
 
 TOTAL = frozenset({"text", "tenant", "total"})
 _FILTER = "every leg of the search must carry the tenant condition"
@@ -18,28 +24,35 @@ async def canary_twin(scene: Scene) -> None:
     find stand for them, and every such question is asked, too.
     """
     tenants = scene.world.tenants
-    for owner, asker in zip(tenants, tenants[1:] + tenants[:1], strict=True):
-        for canary in scene.world.private(owner):
-            own = await scene.ask(owner.value, canary.text, canary.vector)
-            told = f"chunk {canary.uid!r} by a question" if scene.world.exported else "canary"
-            scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}", own)
-            await scene.ask(asker.value, canary.text, canary.vector)
+    private = [(owner, canary) for owner in tenants for canary in scene.world.private(owner)]
+    following = dict(zip(tenants, tenants[1:] + tenants[:1], strict=True))
+    for (owner, canary), own in zip(private, await _own(scene, private), strict=True):
+        told = f"chunk {canary.uid!r} by a question" if scene.world.exported else "canary"
+        scene.control(canary.uid in own.uids, f"{owner.value!r} finds its own {told}", own)
+    await scene.ask_all([Asked(following[o].value, c.text, c.vector) for o, c in private])
     for tenant, uids in scene.world.shown:
         scene.judge(tenant, uids, Told())
     if scene.world.questions:
         await ask_everything(scene)
 
 
+async def _own(scene: Scene, chunks: Sequence[tuple[TenantId, Chunk]]) -> list[Seen]:
+    """Owners ask for their chunks, all of them before any other tenant: a cache then holds them."""
+    return await scene.ask_all([Asked(o.value, c.text, c.vector) for o, c in chunks])
+
+
 async def lexical_magnet(scene: Scene) -> None:
     """A word that only foreign chunks hold."""
-    tenants = scene.world.tenants
-    for number, owner in enumerate(tenants):
-        asker = tenants[(number + 1) % len(tenants)]
-        vector = scene.world.chunks[owner][0].vector
-        word = scene.world.only[owner]
-        own = await scene.ask(owner.value, word, vector)
+    owners = scene.world.tenants
+    askers = owners[1:] + owners[:1]
+    asked = [
+        Asked(owner.value, scene.world.only[owner], scene.world.chunks[owner][0].vector)
+        for owner in owners
+    ]
+    for owner, own in zip(owners, await scene.ask_all(asked), strict=True):
         scene.control(bool(own.uids), f"{owner.value!r} finds chunks by its own word", own)
-        seen = await scene.ask(asker.value, word, vector)
+    asked = [replace(one, tenant=asker.value) for one, asker in zip(asked, askers, strict=True)]
+    for asker, seen in zip(askers, await scene.ask_all(asked), strict=True):
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids,
@@ -50,15 +63,15 @@ async def lexical_magnet(scene: Scene) -> None:
 
 async def dense_magnet(scene: Scene) -> None:
     """A query vector that is a foreign chunk's own."""
-    tenants = scene.world.tenants
-    for number, owner in enumerate(tenants):
-        asker = tenants[(number + 1) % len(tenants)]
-        chunk = scene.world.chunks[owner][0]
-        own = await scene.ask(owner.value, chunk.text, chunk.vector)
-        words = "the vector of its question" if scene.world.exported else "its vector"
+    owners = scene.world.tenants
+    chunks = [(owner, scene.world.chunks[owner][0]) for owner in owners]
+    words = "the vector of its question" if scene.world.exported else "its vector"
+    for (owner, chunk), own in zip(chunks, await _own(scene, chunks), strict=True):
         scene.control(chunk.uid in own.uids, f"{owner.value!r} finds its chunk by {words}", own)
-        # A word of the asker's own chunks would let their lexical ranks hide a foreign one.
-        await scene.ask(asker.value, scene.draw.words("absent")[0], chunk.vector)
+    # A word of the asker's own chunks would let their lexical ranks hide a foreign one.
+    word, askers = scene.draw.words("absent")[0], owners[1:] + owners[:1]
+    foreign = zip(askers, chunks, strict=True)
+    await scene.ask_all([Asked(asker.value, word, chunk.vector) for asker, (_, chunk) in foreign])
 
 
 async def unknown_tenant(scene: Scene) -> None:
@@ -78,17 +91,16 @@ async def unknown_tenant(scene: Scene) -> None:
 
 async def identical_text(scene: Scene) -> None:
     """The same text and vector in every tenant: each gets its own copies."""
-    for tenant in scene.world.tenants:
-        canary = scene.world.canaries[tenant]
-        own = await scene.ask(tenant.value, canary.text, canary.vector)
+    canaries = list(scene.world.canaries.items())
+    for (tenant, canary), own in zip(canaries, await _own(scene, canaries), strict=True):
         scene.control(
             canary.uid in own.uids, f"{tenant.value!r} finds a chunk by its own text", own
         )
-        for twin in scene.world.twins[tenant]:
-            seen = await scene.ask(tenant.value, twin.text, twin.vector)
-            scene.expect(
-                twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"
-            )
+    twins = [(tenant, twin) for tenant, own in scene.world.twins.items() for twin in own]
+    for (tenant, twin), seen in zip(twins, await _own(scene, twins), strict=True):
+        scene.expect(
+            twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"
+        )
 
 
 PROBES = (

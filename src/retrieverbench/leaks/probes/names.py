@@ -8,6 +8,7 @@ from functools import partial
 
 from retrieverbench.errors import Rejected
 from retrieverbench.leaks import hostile
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.named import EACH, open_named, ordinary, shared_text
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
@@ -31,8 +32,9 @@ async def hostile_names(scene: Scene) -> None:
     """Names that nobody bears, asked in the words of chunks that others own."""
     owner = scene.world.tenants[0]
     chunk = scene.world.chunks[owner][0]
-    for name in (*_hostile(scene), *_respelt(scene)):
-        seen = await scene.ask(name, chunk.text, chunk.vector)
+    names = (*_hostile(scene), *_respelt(scene))
+    asked = [Asked(name, chunk.text, chunk.vector) for name in names]
+    for name, seen in zip(names, await scene.ask_all(asked), strict=True):
         scene.expect(not seen.uids, f"the tenant {name!r:.60} got {len(seen.uids)} chunks")
         scene.expect(
             seen.error is None or _is_too_long(name, seen),
@@ -70,8 +72,8 @@ def exactly(family: Sequence[str], *more: str) -> Callable[[Scene], Awaitable[No
             asked = dict.fromkeys([*ordinary(scene.draw), *names])
             text = shared_text(scene.draw)
             found = 0
-            for name in asked:
-                seen = await there.ask(name, text, vector, k=MORE_THAN_OWN)
+            questions = [Asked(name, text, vector, k=MORE_THAN_OWN) for name in asked]
+            for name, seen in zip(asked, await there.ask_all(questions), strict=True):
                 own = {c.uid for c in there.world.chunks.get(unchecked_tenant(name), ())}
                 _expect_own(there, name, seen, own)
                 found += set(seen.uids) == own != set()
@@ -119,8 +121,9 @@ async def not_text(scene: Scene) -> None:
     async with _names(scene) as there:
         vector = there.world.chunks[there.world.tenants[0]][0].vector
         text = shared_text(scene.draw)
-        for value in hostile.not_text(scene.draw):
-            seen = await there.ask(value, text, vector)
+        values = hostile.not_text(scene.draw)
+        asked = [Asked(value, text, vector) for value in values]
+        for value, seen in zip(values, await there.ask_all(asked), strict=True):
             expect_nothing(there, seen, f"the tenant {value!r} ({type(value).__name__})")
 
 

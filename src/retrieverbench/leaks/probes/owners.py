@@ -7,6 +7,7 @@ from functools import partial
 
 from retrieverbench.adapter import Adapter, Deletes
 from retrieverbench.errors import AdapterError
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.named import put, settle
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.probes.requests import expect_nothing
@@ -28,8 +29,8 @@ async def lists_of_tenants(scene: Scene) -> None:
         chunk.uid in own.uids, f"{asker.value!r} finds its chunk by the same question", own
     )
     lists: list[object] = [[], [None], (), set(), [""], [t.value for t in scene.world.tenants]]
-    for value in lists:
-        seen = await scene.ask(value, chunk.text, chunk.vector)
+    asked = [Asked(value, chunk.text, chunk.vector) for value in lists]
+    for value, seen in zip(lists, await scene.ask_all(asked), strict=True):
         expect_nothing(scene, seen, f"the tenant {value!r}")
 
 

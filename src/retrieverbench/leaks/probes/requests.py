@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieverbench.adapter import Leg
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_absent
 from retrieverbench.leaks.hostile import MISSING as NO_NAMES
 from retrieverbench.leaks.probe import Probe
@@ -84,8 +85,8 @@ async def missing_tenant(scene: Scene) -> None:
         f"{asker.value!r} finds its chunk by the same question{told}",
         own if chunk.uid not in own.uids else "no request was recorded",
     )
-    for name in NO_NAMES:
-        seen = await scene.ask(name, chunk.text, chunk.vector)
+    asked = [Asked(name, chunk.text, chunk.vector) for name in NO_NAMES]
+    for name, seen in zip(NO_NAMES, await scene.ask_all(asked), strict=True):
         expect_nothing(scene, seen, f"the tenant {name!r}")
 
 

@@ -9,12 +9,13 @@ from array import array
 from collections.abc import Mapping
 from functools import partial
 
+from retrieverbench.leaks.asking import K
 from retrieverbench.leaks.crowds import OWN, Small, beside_largest, crowd_of, crowds, smalls
 from retrieverbench.leaks.draw import Draw, letters
 from retrieverbench.leaks.oracle import cosines, recall
 from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import Probe
-from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
 from retrieverbench.model import Chunk, TenantId

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 
+from retrieverbench.leaks.asking import at_once
 from retrieverbench.leaks.hostile import MISSING
 from retrieverbench.leaks.places import Variant
 from retrieverbench.leaks.probe import BELOW, Probe
@@ -14,7 +16,6 @@ from retrieverbench.leaks.probes.requests import expect_nothing
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.model import Chunk, TenantId
-from retrieverbench.run import Abandoned
 
 ALL = 20
 """More than a tenant owns: whole answers are compared as sets, so that no tie matters."""
@@ -32,25 +33,13 @@ async def interleaved(scene: Scene) -> None:
         scene.control(bool(seen.uids), f"{tenant.value!r} finds chunks when it asks alone", seen)
     if not await _are_steady(scene, alone):
         alone = {}
-    left = [tenant for _ in range(ROUNDS) for tenant in tenants]
-    stopped: list[Abandoned] = []
 
-    async def work() -> None:
-        while left and not stopped:
-            tenant = left.pop()
-            try:
-                seen = await _whole(together, tenant)
-            except Abandoned as error:
-                stopped.append(error)
-                return
-            _expect_same(together, tenant, seen, alone.get(tenant), "among other questions")
+    async def one(tenant: TenantId) -> None:
+        seen = await _whole(together, tenant)
+        _expect_same(together, tenant, seen, alone.get(tenant), "among other questions")
 
     with scene.unrecorded() as together:
-        async with anyio.create_task_group() as tasks:
-            for _ in range(WIDTH):
-                tasks.start_soon(work)
-    if stopped:
-        raise stopped[0]
+        await at_once([partial(one, tenant) for _ in range(ROUNDS) for tenant in tenants], WIDTH)
 
 
 @asynccontextmanager

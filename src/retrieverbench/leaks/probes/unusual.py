@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from retrieverbench.leaks.asking import Asked, K
 from retrieverbench.leaks.probe import BELOW, Probe
-from retrieverbench.leaks.scene import K, Scene
+from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Chunk, TenantId, Value
 
 DEPTHS = (1, 2, 3, 11, 21, 51, 101, 1_000)
@@ -22,15 +23,13 @@ async def unusual_questions(scene: Scene) -> None:
         words = f"{scene.world.only[asker]} {scene.world.only[other]}"
         seen = await scene.ask(asker.value, words, own.vector)
         scene.control(bool(seen.uids), f"{asker.value!r} finds chunks by the plain question", seen)
-        turned_away = 0
-        for text in (*_texts(words), *_naming(scene, asker, other, foreign)):
-            seen = await scene.ask(asker.value, text, foreign.vector)
-            turned_away += seen.refused or seen.error is not None
-        for k in DEPTHS:
-            seen = await scene.ask(asker.value, words, foreign.vector, k=k)
-            turned_away += seen.refused or seen.error is not None
-        await scene.ask(asker.value, words, foreign.vector, k=K + 1, want=frozenset())
-        await _with_conditions(scene, asker, other, foreign)
+        texts = (*_texts(words), *_naming(scene, asker, other, foreign))
+        asked = [Asked(asker.value, text, foreign.vector) for text in texts]
+        asked += [Asked(asker.value, words, foreign.vector, k=k) for k in DEPTHS]
+        answers = await scene.ask_all(asked)
+        turned_away = sum(seen.refused or seen.error is not None for seen in answers)
+        bare = Asked(asker.value, words, foreign.vector, k=K + 1, want=frozenset())
+        await scene.ask_all([bare, *_with_conditions(scene, asker, other, foreign)])
         scene.facts["turned away"] = max(turned_away, int(scene.facts.get("turned away", 0)))
 
 
@@ -55,10 +54,10 @@ def _naming(scene: Scene, asker: TenantId, other: TenantId, foreign: Chunk) -> l
     ]  # fmt: skip
 
 
-async def _with_conditions(scene: Scene, asker: TenantId, other: TenantId, foreign: Chunk) -> None:
+def _with_conditions(scene: Scene, asker: TenantId, other: TenantId, foreign: Chunk) -> list[Asked]:
     """Many conditions at once, and values of every type."""
     if "where" not in scene.capabilities or scene.world.exported:
-        return
+        return []
     shelf, level, mark = scene.draw.words("keys")
     theirs = dict(foreign.metadata)
     conditions: list[Mapping[str, Value]] = [
@@ -70,8 +69,8 @@ async def _with_conditions(scene: Scene, asker: TenantId, other: TenantId, forei
         {level: -1},
         {mark: ""},
     ]
-    for where in conditions:
-        await scene.ask(asker.value, scene.world.only[other], foreign.vector, where=where)
+    word = scene.world.only[other]
+    return [Asked(asker.value, word, foreign.vector, where=where) for where in conditions]
 
 
 PROBES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retrieverbench.errors import Rejected
+from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
 from retrieverbench.leaks.scene import Scene
@@ -17,14 +18,20 @@ OWN: Severity = "medium"
 async def few_matches(scene: Scene) -> None:
     """More results are asked for than match: the rest must stay empty."""
     common = scene.draw.words("common")
+    asked: list[Asked] = []
+    matching: list[set[str]] = []
     for tenant in scene.world.tenants:
         own = scene.world.chunks[tenant]
         holders = {word: {c.uid for c in own if word in c.text.split()} for word in common}
         word = min((w for w in common if holders[w]), key=lambda w: len(holders[w]))
-        seen = await scene.ask(tenant.value, word, own[0].vector, k=ALL)
-        scene.control(holders[word] <= set(seen.uids), f"{tenant.value!r} finds what matches", seen)
+        asked.append(Asked(tenant.value, word, own[0].vector, k=ALL))
+        matching.append(holders[word])
+    answers = zip(scene.world.tenants, matching, await scene.ask_all(asked), strict=True)
+    for tenant, wanted, seen in answers:
+        own = scene.world.chunks[tenant]
+        scene.control(wanted <= set(seen.uids), f"{tenant.value!r} finds what matches", seen)
         if scene.mode == "lexical":
-            extra = len(set(seen.uids) - holders[word])
+            extra = len(set(seen.uids) - wanted)
             told = f"{tenant.value!r} got {extra} own chunks without the word"
             scene.expect(not extra, told, severity=OWN)
         scene.expect(
@@ -40,15 +47,17 @@ async def hostile_questions(scene: Scene) -> None:
     if scene.world.exported:
         await _of_a_users_place(scene, asker)
         return
-    for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
-        seen = await scene.ask(asker.value, text, vector)
+    texts = spelled(QUESTIONS, scene.draw, scene.draw.new_names)
+    own = scene.world.only[asker]
+    alone = await scene.ask_all([Asked(asker.value, text, vector) for text in texts])
+    with_own = await scene.ask_all([Asked(asker.value, f"{text} {own}", vector) for text in texts])
+    for text, seen, beside in zip(texts, alone, with_own, strict=True):
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids,
                 f"the question {text!r} found {len(seen.uids)} own chunks without a word",
                 severity=OWN,
             )
-        beside = await scene.ask(asker.value, f"{text} {scene.world.only[asker]}", vector)
         scene.control(
             bool(beside.uids), f"the tenant's own word beside {text!r} finds chunks", beside
         )

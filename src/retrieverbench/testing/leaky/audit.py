@@ -27,6 +27,7 @@ from retrieverbench.testing.leaky.faults import FAULTS
 
 TIMEOUT = 30.0
 SEED = 7
+WIDTH = 4
 
 
 async def audit_leaky(
@@ -35,8 +36,12 @@ async def audit_leaky(
     modes: Sequence[Mode] = MODES,
     arms: Sequence[Arm] = ARMS,
     seed: int = SEED,
+    width: int = WIDTH,
 ) -> list[ProbeResult]:
-    """The result of each probe in each mode and arm; without `fault` those of the clean one."""
+    """The result of each probe in each mode and arm; without `fault` those of the clean one.
+
+    `width` questions may be under way together.
+    """
     cls = LeakyAdapter.with_fault(fault) if fault else LeakyAdapter
     log = RequestLog()
 
@@ -75,6 +80,7 @@ async def audit_leaky(
             log=log,
             capabilities=cls.capabilities,
             description=await adapter.describe(),
+            width=width,
         )
         await audit_target(blank, AuditPlan(probes, modes, arms), results)
     return results

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
 from azure_adapter_support import (
@@ -188,6 +189,17 @@ async def test_settle_waits_for_every_chunk_and_not_for_the_last_alone() -> None
         await adapter.put([first, second])
         await adapter.settle()
         assert len((await adapter.search(ask("dense"))).hits) == 2
+
+
+async def test_uploads_at_once_are_all_counted() -> None:
+    """Each adds to the count of its index, which others change while it waits for the service."""
+    async with stand_in() as served, opened(settings(served.endpoint)) as adapter:
+        async with anyio.create_task_group() as tasks:
+            for chunk in chunks_of(ACME, 8):
+                tasks.start_soon(adapter.put, [chunk])
+        with anyio.fail_after(20):
+            await adapter.settle()
+        assert (await adapter.describe()).chunks == {"acme": 8}
 
 
 async def test_settle_has_a_deadline() -> None:
