@@ -15,7 +15,9 @@ search_arguments = original(package, "search_arguments")
 literal = original(requests, "literal")
 
 
-def default_delimiters(tenant: TenantId, _form: str = "eq", field: str = "tenant", _owners: range | None = None) -> str:
+def default_delimiters(
+    tenant: TenantId, _form: str = "eq", field: str = "tenant", _owners: range | None = None
+) -> str:
     """Blanks and commas part the names then."""
     return f"search.in({field}, {literal(tenant.value)})"
 
