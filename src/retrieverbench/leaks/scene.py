@@ -79,7 +79,8 @@ class Scene:
     with its numbers, "" for nothing. `unanswered` are errors of questions that had no answer, or
     none at first, for reasons of the moment: what was missed then says nothing. `asker` is who
     really asks, where that is not who a question names; `hint` is what findings say of it.
-    `misplaced` chunks were given to others than their owners by id before. `width` questions may be under way together.
+    `misplaced` chunks were given to others than their owners by id before.
+    `width` questions may be under way together.
     """
 
     adapter: Adapter
