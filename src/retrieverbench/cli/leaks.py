@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieverbench.cli.jobs import Chosen, make_ready, measure, report, suite_options
+from retrieverbench.cli.lists import nearest_probe
 from retrieverbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _check_accepted(suite: Suite, known: Collection[str]) -> None:
 def _chosen(catalog: Sequence[Probe], wanted: Sequence[str], *, fast: bool) -> Sequence[Probe]:
     known = [probe.id for probe in catalog]
     faults = [
-        f"--probe: {name!r} is unknown; there are {known[0]} to {known[-1]}"
+        f"--probe: {name!r} is unknown; {nearest_probe(name, catalog)}"
         for name in wanted
         if name not in known
     ]

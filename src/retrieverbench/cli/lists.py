@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from retrieverbench.cli.output import printable
 from retrieverbench.cli.streams import kept_streams
 from retrieverbench.cli.surroundings import kept_surroundings
 from retrieverbench.errors import InputError, MissingClient, RetrieverBenchError
+
+if TYPE_CHECKING:
+    from retrieverbench.leaks import Probe
 
 
 @click.command()
@@ -110,6 +114,14 @@ def keys() -> None:
         click.echo(f"#   {name:<24}{counter.meaning}{better}")
 
 
+def nearest_probe(name: str, known: Sequence[Probe]) -> str:
+    """What to write in the place of an id that no probe has."""
+    ids = [probe.id for probe in known]
+    if name.strip().upper() in ids:
+        return f"did you mean {name.strip().upper()!r}?"
+    return f"there are {ids[0]} to {ids[-1]}"
+
+
 @click.command()
 @click.argument("probe_id", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON list.")
@@ -118,9 +130,8 @@ def probes(*, probe_id: str | None, as_json: bool) -> None:
     from retrieverbench.leaks import CATALOG
 
     found = [probe for probe in CATALOG if probe_id in (None, probe.id)]
-    if not found:
-        known = f"{CATALOG[0].id} to {CATALOG[-1].id}"
-        raise InputError(f"{probe_id}: no such probe; they are {known}")
+    if probe_id is not None and not found:
+        raise InputError(f"{probe_id}: no such probe; {nearest_probe(probe_id, CATALOG)}")
     rows: list[dict[str, Any]] = [
         {
             "probe": probe.id,

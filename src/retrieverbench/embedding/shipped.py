@@ -20,9 +20,12 @@ class Shipped:
     `source` names where they come from and is part of the identity.
     """
 
-    def __init__(self, queries: Mapping[str, array[float]], source: str) -> None:
+    def __init__(
+        self, queries: Mapping[str, array[float]], source: str, path: Path | None = None
+    ) -> None:
         self._queries = queries
         self._source = source
+        self._file = source if path is None else str(path)
         lengths = {len(vector) for vector in queries.values()}
         if len(lengths) != 1:
             raise InputError(
@@ -54,7 +57,7 @@ class Shipped:
             queries[text] = vector
         if faults:
             raise InputError(*faults)
-        return cls(queries, f"{path.name} sha256:{hashlib.sha256(content).hexdigest()}")
+        return cls(queries, f"{path.name} sha256:{hashlib.sha256(content).hexdigest()}", path)
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -78,7 +81,10 @@ class Shipped:
         missing = [text for text in texts if text not in self._queries]
         if missing:
             raise InputError(
-                *(f"{self._source}: no vector for the question {text!r:.80}" for text in missing)
+                *(
+                    f"{self._file}: no vector for the question {text!r:.80}; add a line"
+                    for text in missing
+                )
             )
         return [self._queries[text] for text in texts]
 

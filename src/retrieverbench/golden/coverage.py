@@ -121,7 +121,10 @@ def _probes(cases: Sequence[GoldenCase]) -> Iterator[str]:
         yield "no unanswerable case; about one in ten shows whether the retriever can abstain"
     missing = [v for v in _VARIANTS if not any(c.variant == v for c in cases)]
     if missing:
-        yield f"no variant of kind {', '.join(missing)}; derive some and name the parent"
+        yield (
+            f"no question is a {', '.join(missing)} of another; derive some, each with "
+            "`variant` (one of these words) and `parent` (the id of the question it is made of)"
+        )
 
 
 def _tenants(cases: Sequence[GoldenCase], chunks: ChunkStore) -> Iterator[str]:

@@ -111,6 +111,10 @@ def read_record(path: Path, cls: type[T], schema: int, remedy: str) -> T:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; name a .json file") from None
     except (ValueError, RecursionError) as error:
+        if path.suffix != ".json":
+            raise InputError(
+                f"{path}: is no artifact; name the .json file that lies beside the report"
+            ) from None
         raise InputError(f"{path}: not valid JSON: {error}; {remedy}") from None
     found = raw.get("schema") if isinstance(raw, dict) else None
     if type(found) is not int or found != schema:

@@ -34,7 +34,8 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     tables = report_tables(artifact)
     reasons = artifact.verdict.reasons if artifact.verdict else ()
     room = max(console.width - 2, LEAST_REASON)
-    gravest = [shortened(reason, room) for reason in reasons[:GRAVEST]]
+    brief = _without_details(artifact)
+    gravest = [shortened(brief.get(reason, reason), room) for reason in reasons[:GRAVEST]]
     _print_verdict(artifact, gravest, console)
     if len(reasons) > GRAVEST:
         more = plural(len(reasons) - GRAVEST, "more reason")
@@ -53,6 +54,13 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     _print_verdict(artifact, reasons, console)
     if written is not None:
         _line(console, f"written: {written} and {written.with_suffix('.md').name}")
+
+
+def _without_details(artifact: Artifact) -> dict[str, str]:
+    """A rule's reason by the same with its details, which would push the numbers out of a line."""
+    rules = artifact.verdict.rules if artifact.verdict else ()
+    told = ((rule, f"{rule.word}: {rule.rule} on {rule.target}: ") for rule in rules)
+    return {f"{where}{rule.text}": f"{where}{rule.reason}" for rule, where in told if rule.reason}
 
 
 def _print_verdict(artifact: Artifact, reasons: Sequence[str], console: Console) -> None:

@@ -23,7 +23,7 @@ def option_faults(suite: Suite, number: int, loaded: LoadedAdapter) -> list[str]
     try:
         options = getattr(loaded.cls, "options", None)
         if isinstance(options, type) and is_dataclass(options):
-            given = suite.targets[number].options
+            given = {group: kept for group, kept in suite.targets[number].options.items() if kept}
             parse_options(options, given, str(suite.path), lines)
     except InputError as error:
         told = (fault.removeprefix(place).partition(": ") for fault in error.faults)

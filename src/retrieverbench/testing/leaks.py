@@ -368,7 +368,7 @@ class _Audit:
         if len(self.texts) < 2 or len(self.tenants) < 2:
             yield "there is nobody to leak to: name two tenants that own documents"
         if not self.found_own:
-            yield "the retriever returned no tenant anything of its own: an empty answer leaks not"
+            yield "the retriever gave no tenant anything of its own: empty answers prove nothing"
         blind = [name for name in self.tenants if name in self.texts and name not in self.found_own]
         if blind:
             yield f"{', '.join(map(repr, blind[:5]))} found nothing in the words of its own"

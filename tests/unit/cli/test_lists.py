@@ -239,5 +239,7 @@ def test_each_probe_is_listed_and_explained() -> None:
 
 
 def test_an_unknown_probe_is_refused_with_the_range() -> None:
-    with pytest.raises(InputError, match=f"P99: no such probe; they are {CATALOG[0].id} to "):
+    with pytest.raises(InputError, match=f"P99: no such probe; there are {CATALOG[0].id} to "):
         CliRunner().invoke(probes, ["P99"], catch_exceptions=False)
+    with pytest.raises(InputError, match="did you mean 'P07'"):
+        CliRunner().invoke(probes, ["p07"], catch_exceptions=False)

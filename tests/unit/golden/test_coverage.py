@@ -103,8 +103,9 @@ def test_cases_that_need_review_are_left_out() -> None:
         (
             {"variant": "typo"},
             (
-                "s: no variant of kind paraphrase, shorthand, mixed_script; "
-                "derive some and name the parent"
+                "s: no question is a paraphrase, shorthand, mixed_script of another; derive some, "
+                "each with `variant` (one of these words) and `parent` (the id of the question it "
+                "is made of)"
             ),
         ),
         (

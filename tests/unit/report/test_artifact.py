@@ -212,6 +212,13 @@ def test_artifact_elsewhere_has_no_results_folder(path: str) -> None:
         results_of(Path(path))
 
 
+def test_a_report_in_the_place_of_its_artifact_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# PASS\n")
+    with pytest.raises(InputError, match=r"name the \.json file that lies beside the report"):
+        read_artifact(path)
+
+
 def test_an_artifact_too_deep_to_read_is_an_input_error(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"schema": 1, "targets": ' + "[" * 100_000)

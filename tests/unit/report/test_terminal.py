@@ -18,7 +18,9 @@ from rendering_support import (
 )
 from retrieverbench.model import (
     Rule,
+    RuleResult,
     Target,
+    Verdict,
 )
 from retrieverbench.report.tables import report_tables
 
@@ -47,6 +49,21 @@ def test_terminal_text_cannot_act(
         assert command not in text
     if width == 5000:
         assert ":warning:[bold]" in text
+
+
+def test_a_headline_keeps_the_numbers_of_a_rule_whatever_its_details(
+    make_artifact: MakeArtifact,
+) -> None:
+    rule = RuleResult(
+        "tolerance nDCG@5", "tolerance", LONG, "fail", "nDCG@5 0.775395, baseline 0.97512",
+        details=("lost most: " + "'a case' 0 (was 1), " * 20,),
+    )  # fmt: skip
+    whole = f"fail: {rule.rule} on {rule.target}: {rule.text}"
+    artifact = replace(make_artifact(), verdict=Verdict("fail", 1, (whole,), (rule,)))
+    head, *_, last = printed(artifact, 100).split("FAIL (exit 1)")[1:]
+    assert "nDCG@5 0.775395, baseline 0.97512" in head.splitlines()[1]
+    assert "lost most" not in head.splitlines()[1]
+    assert whole.strip() in last
 
 
 def test_terminal_says_where_the_files_are(make_artifact: MakeArtifact) -> None:
