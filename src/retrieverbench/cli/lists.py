@@ -154,7 +154,7 @@ def probes(*, probe_id: str | None, as_json: bool) -> None:
         click.echo(f"{row['probe']:<5}{row['title']} ({about})")
         if probe_id is not None:
             click.echo(f"     if it fails: {row['help']}")
-            click.echo(f"     what it cannot see: {row['limit'] or 'no limit is known'}")
+            click.echo(f"     what it cannot see: {row['limit']}")
 
 
 @click.command()

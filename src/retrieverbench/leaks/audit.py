@@ -12,6 +12,7 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks.places import Shelf
 from retrieverbench.leaks.probe import Probe, conclude
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.tried import Tried
 from retrieverbench.leaks.world import World
 from retrieverbench.model import Arm, Mode, ProbeResult
 from retrieverbench.run import Abandoned, one_line
@@ -115,6 +116,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         moving=set(),
         limit=scene.world.capped,
         unanswered=[],
+        tried=Tried(),
     )
 
 

@@ -24,6 +24,13 @@ BELOW: tuple[Arm, ...] = ("below the guard",)
 prove both arms, and asked below it, they reach users' own retrievers too."""
 
 
+UNSEEN = (
+    "what shows itself only with more hits, tenants or questions than it asks ('at most' in the "
+    "report of an audit), and parts or paraphrases of a text"
+)
+"""The limit of every probe that has none of its own to tell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One entry of the catalog.
@@ -49,7 +56,7 @@ class Probe:
     writes: bool = False
     asks_only: bool = False
     read_title: str = ""
-    limit: str = ""
+    limit: str = UNSEEN
 
 
 def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
@@ -80,6 +87,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         seconds=seconds,
         labels=_labels(scene),
         limit="; ".join(each for each in (probe.limit, scene.limit) if each),
+        tried=scene.tried.numbers,
     )
 
 

@@ -36,6 +36,7 @@ from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Va
 from retrieverbench.leaks.record import RequestLog, Sent
 from retrieverbench.leaks.refusal import is_refusal
 from retrieverbench.leaks.seen import Seen
+from retrieverbench.leaks.tried import Tried
 from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.leaks.world import World
 from retrieverbench.model import (
@@ -120,6 +121,7 @@ class Scene:
     hint: str | None = None
     misplaced: Sequence[Misplaced] = ()
     width: int = 1
+    tried: Tried = field(default_factory=Tried)
 
     def expect(
         self,
@@ -290,6 +292,7 @@ class Scene:
         known = self.shelf.asked[self.mode, self.arm] if self.shelf else set[int]()
         self.trials += question not in known
         known.add(question)
+        self.tried.count(tenant, text, k)
 
     def tenant(self, raw: object) -> TenantId:
         """The tenant as this arm makes it; TenantError where the guard refuses."""

@@ -55,7 +55,8 @@ class ProbeResult:
     `risks` are the declared properties that excuse what was seen, of severity medium or low,
     or set the threshold of a high one; what they excuse is no failure. None excuses a finding.
     `labels` are the hits whose tenant label disagrees with our record, each once. `limit` is
-    what the probe does not look at though its title may promise it, "" if nothing.
+    what the probe does not look at though its title may promise it, "" if nothing. `tried` are the
+    largest `k` and the numbers of `tenants` (or what stood for one) and `texts` that were asked.
     """
 
     probe: str
@@ -76,6 +77,7 @@ class ProbeResult:
     seconds: float = 0.0
     labels: tuple[WrongLabel, ...] = ()
     limit: str = ""
+    tried: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

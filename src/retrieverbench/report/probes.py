@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retrieverbench.leaks import CATALOG, Probe
+from retrieverbench.leaks.probe import UNSEEN
 from retrieverbench.model import (
     SEVERITIES,
     Arm,
@@ -40,7 +41,7 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
 
 
 _SUMMARY = ("target", "fidelity", "arm", *OUTCOMES, "trials", "95 % bound")
-_ASKED = ("probe", "class", "severity", "asked", "passed")
+_ASKED = ("probe", "class", "severity", "asked", "passed", "at most")
 _DETAILS = ("target", "arm", "probe", "outcome", "class", "severity", "what was seen")
 _PROBE = ("target", "arm", "probe")
 _RISKS = ("target", "property", "declared", "probe", "what was seen")
@@ -141,7 +142,18 @@ def _asked(artifact: Artifact) -> Iterator[tuple[str, ...]]:
         passed = sum(probe.outcome == "pass" for probe in probes)
         known: Probe | ProbeResult = _BY_ID.get(number, probes[0])
         place = (f"{number} {probes[0].title}", known.leak_class, known.severity)
-        yield *place, str(len(probes)), str(passed)
+        yield *place, str(len(probes)), str(passed), _at_most(probes)
+
+
+def _at_most(probes: Sequence[ProbeResult]) -> str:
+    """How far any of them went: `k 1000, 5 tenants, 9 texts`."""
+    most = {
+        name: max(probe.tried.get(name, 0) for probe in probes)
+        for name in ("k", "tenants", "texts")
+    }
+    if not most["k"]:
+        return DASH
+    return f"k {most['k']}, {most['tenants']} tenants, {most['texts']} texts"
 
 
 def _seed_note(artifact: Artifact) -> str:
@@ -149,6 +161,9 @@ def _seed_note(artifact: Artifact) -> str:
     counted = (
         "Class and severity are those of the probe's own failures: a foreign chunk or token in any "
         "answer is a leak and critical. Asked and passed count each target, mode and arm once. "
+        "'At most' is how far any of these went: hits asked for, tenants (or what stood for one) "
+        "that asked, and texts that were asked; what shows itself beyond is not seen. Neither are "
+        "parts of a text of another tenant's, nor paraphrases. "
         f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen (--fast chooses "
         f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones)."
     )
@@ -174,8 +189,9 @@ def _labels(artifact: Artifact) -> Iterator[tuple[str, ...]]:
 def _limits(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
     """What a probe that was asked cannot see."""
     for probe in result.probes:
-        if probe.limit and probe.outcome not in {"not applicable", "not probed"}:
-            yield probe, probe.limit
+        own = "; ".join(part for part in probe.limit.split("; ") if part != UNSEEN)
+        if own and probe.outcome not in {"not applicable", "not probed"}:
+            yield probe, own
 
 
 def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:

@@ -11,7 +11,7 @@ from retrieverbench.adapter import ReadsById
 from retrieverbench.errors import AdapterError, BackendError, TenantError
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.hostile import KEYS, spelled
-from retrieverbench.leaks.probe import BELOW, Probe
+from retrieverbench.leaks.probe import BELOW, UNSEEN, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Hit, Response, TenantId, make_uid
 from retrieverbench.run import Abandoned, BadAnswer, read_response
@@ -219,6 +219,6 @@ PROBES = (
         errors,
         asks_only=True,
         arms=BELOW,
-        limit="addresses in an error: adapters name the one that they were given",
+        limit=f"addresses in an error: adapters name the one that they were given; {UNSEEN}",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from retrieverbench.leaks.asking import Asked, K
-from retrieverbench.leaks.probe import BELOW, Probe
+from retrieverbench.leaks.probe import BELOW, UNSEEN, Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import Chunk, TenantId, Value
 
@@ -84,5 +84,7 @@ PROBES = (
         unusual_questions,
         asks_only=True,
         arms=BELOW,
+        limit=f"what shows itself only above k = {DEPTHS[-1]}, or in questions longer than "
+        f"{MANY} times a text; {UNSEEN}",
     ),
 )
