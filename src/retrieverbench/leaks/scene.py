@@ -292,7 +292,7 @@ class Scene:
         known = self.shelf.asked[self.mode, self.arm] if self.shelf else set[int]()
         self.trials += question not in known
         known.add(question)
-        self.tried.count(tenant, text, k)
+        self.tried.count(asked.tenant, asked.text, asked.k)
 
     def tenant(self, raw: object) -> TenantId:
         """The tenant as this arm makes it; TenantError where the guard refuses."""

@@ -11,12 +11,23 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from retrieverbench.leaks import CATALOG
-from retrieverbench.model import Artifact, ProbeResult, TargetResult
+from retrieverbench.model import Artifact, ProbeResult, Severity, TargetResult
 from retrieverbench.report.cases import LEVELS, excuse_of, is_only_told, place_of, visible
 
 SCHEMA_ADDRESS = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+SECURITY_SEVERITY: dict[Severity, str] = {
+    "critical": "9.5",
+    "high": "8.0",
+    "medium": "5.5",
+    "low": "2.0",
+    "info": "1.0",
+}
+"""Within GitHub's bands: above 9.0 critical, 7.0 to 8.9 high, 4.0 to 6.9 medium, below that low.
+
+GitHub Docs, SARIF support for code scanning, reportingDescriptor: properties.security-severity.
+"""
 _Object = dict[str, object]
 _Found = tuple[TargetResult, ProbeResult]
 
@@ -79,7 +90,12 @@ def _rules(artifact: Artifact) -> list[_Object]:
             rule["help"] = {"text": f"{id_} {probe.title}. {worth} {probe.help}{limit}"}
             rule["defaultConfiguration"] = {"level": LEVELS[probe.severity]}
             tags = ["security", "tenant-isolation", probe.leak_class]
-            rule["properties"] = {"tags": tags, "severity": probe.severity}
+            weight = SECURITY_SEVERITY[probe.severity]
+            rule["properties"] = {
+                "tags": tags,
+                "severity": probe.severity,
+                "security-severity": weight,
+            }
         rules.append(rule)
     return rules
 

@@ -58,6 +58,9 @@ def test_every_probe_of_the_catalog_is_a_valid_rule_with_help(
         assert rule["fullDescription"]["text"] == each.help
         assert each.help in rule["help"]["text"]
         assert each.limit in rule["help"]["text"]
+        weight = float(rule["properties"]["security-severity"])
+        assert {"critical": 9.0, "high": 7.0, "medium": 4.0}.get(each.severity, 0.0) < weight
+        assert weight <= {"high": 8.9, "medium": 6.9, "low": 3.9}.get(each.severity, 10.0)
 
 
 def test_findings_alone_are_results(make_audit: Make) -> None:
