@@ -174,6 +174,9 @@ def test_what_a_killed_run_left_is_told_and_removed_when_asked(
     for output in (told.stdout, told.stderr):  # the report and the progress
         assert "left by an earlier run" in output
         assert repr(place) in output
+    bench.run("leaks", suite, "--probe", "P21", env=env)
+    (audited,) = bench.artifact()["targets"]
+    assert [note for note in audited["notes"] if repr(place) in note]
     unknown = bench.run("leftovers", suite, "--remove", "--place", "rb_of_somebody_else", env=env)
     assert unknown.returncode == 2, unknown
     no_password = bench.run("leftovers", suite, "--remove", env=env | {"PG_PASSWORD": "wrong one"})

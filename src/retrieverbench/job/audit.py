@@ -268,5 +268,6 @@ def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
             found for found in each.results if found.mode == mode or (first and found.mode is None)
         )
         bare = bare_result(prepared, each.state, mode)
-        full = replace(bare, probes=probes, bounds=tuple(bounds_of(probes)))
+        notes = tuple(each.state.notes)
+        full = replace(bare, probes=probes, bounds=tuple(bounds_of(probes)), notes=notes)
         yield without_secrets(full, each.state, prepared.corpus.chunks)
