@@ -284,6 +284,7 @@ def test_baseline_is_asked_for_accepted_and_compared(bench: Bench) -> None:
     first = bench.run("run", suite)
     assert first.returncode == 2, first.stdout
     assert "no baseline for test/memory/lexical/filter" in first.stdout
+    assert "note: no baseline yet" in first.stderr.partition("loading")[0]
     (path,) = bench.folder.glob("results/runs/test/*.json")
     accepted = bench.run("baseline", "accept", path)
     assert accepted.returncode == 0, accepted.stderr

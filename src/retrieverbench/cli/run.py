@@ -70,7 +70,7 @@ def _baselines(
 ) -> tuple[dict[str, Baseline], list[str]]:
     """By label, those of targets that the suite has no more among them, and the unreadable ones.
 
-    Says which of the others no rule looks at.
+    Says which are missing, and which of the others no rule looks at.
     """
     from retrieverbench.gate import comparing, is_left_out
     from retrieverbench.report import load_baselines, other_baselines
@@ -78,6 +78,17 @@ def _baselines(
     suite = prepared.suite.name
     baselines, refusals = load_baselines(folder, suite, prepared.labels)
     others, unreadable = other_baselines(folder, suite, prepared.labels)
+    first = [
+        target.label
+        for entry in prepared.suite.targets
+        for target in entry.targets()
+        if target.label not in baselines and comparing(prepared.rules, target) is not None
+    ]
+    if first and not refusals:
+        tell(
+            f"note: no baseline yet: {', '.join(first)}; rules that compare with one will end this "
+            "run with exit 2, and then it can be accepted"
+        )
     left_out = [label for label, other in others.items() if is_left_out(other.target, only)]
     unjudged = [
         label
