@@ -50,12 +50,20 @@ _KNOWN = frozenset(
 _OWNERLESS = "a chunk without owner would be visible to everyone or to no one"
 
 
+UNREAD = ("G01", "G03", "G04")
+"""Faults of lines that are no UTF-8 or no object: what they hold is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusDraft:
-    """What could be read. `suspects` are ids of lines whose owner could not be."""
+    """What could be read. `suspects` are ids of lines whose owner could not be.
+
+    `has_gaps` says whether there are lines of which nothing could.
+    """
 
     corpus: Corpus
     suspects: frozenset[str]
+    has_gaps: bool = False
 
 
 def load_corpus(path: Path, *, tenant_pattern: str = DEFAULT_TENANT_PATTERN) -> Corpus:
@@ -99,7 +107,8 @@ def read_corpus(
     doubtful = owners.refuse_orphans()
     suspects = frozenset(store.take_out(doubtful) if doubtful else ())
     _check_ids(store, faults)
-    return CorpusDraft(Corpus(path.stem, store, digest.hexdigest()), suspects)
+    has_gaps = any(faults.count(code)[0] for code in UNREAD)
+    return CorpusDraft(Corpus(path.stem, store, digest.hexdigest()), suspects, has_gaps)
 
 
 class _Owners:

@@ -15,11 +15,13 @@ class CorpusIndex:
     """The chunks of a corpus by what a label may name.
 
     `suspects` are ids that stand in the corpus file but could not be read; a label that
-    names one is not blamed for it.
+    names one is not blamed for it, nor one that may stand in a line of which nothing could be
+    read (`has_gaps`).
     """
 
     store: ChunkStore
     suspects: frozenset[str] = frozenset()
+    has_gaps: bool = False
     _similar: dict[TenantId, Names] = field(default_factory=dict)
 
     @property
@@ -51,6 +53,8 @@ class CorpusIndex:
         return own or chunks
 
 
-def index_corpus(corpus: Corpus, suspects: frozenset[str] = frozenset()) -> CorpusIndex:
+def index_corpus(
+    corpus: Corpus, suspects: frozenset[str] = frozenset(), *, has_gaps: bool = False
+) -> CorpusIndex:
     """Make the index; of chunks with one id in one tenant the first counts."""
-    return CorpusIndex(stored(corpus.chunks), suspects)
+    return CorpusIndex(stored(corpus.chunks), suspects, has_gaps)

@@ -87,6 +87,8 @@ def check_label(record: Record, place: str, chunk_id: str, asker: Asker) -> None
         if fault is not None:
             record.warn("G30", f"{place}: {quote(chunk_id)} {fault}")
         return
+    if index.has_gaps:
+        return
     if not owners:
         _note_unknown(record, place, chunk_id, asker)
     elif not asker.foreign_allowed:
@@ -232,7 +234,8 @@ def _forbidden_owners(chunk_id: str, asker: Asker) -> list[TenantId]:
 
 
 def _check_forbidden(record: Record, place: str, name: str, asker: Asker) -> None:
-    if name not in asker.lost and name not in asker.index.suspects:
+    index = asker.index
+    if name not in asker.lost and name not in index.suspects and not index.has_gaps:
         _note_unknown(record, place, name, asker)
 
 

@@ -199,7 +199,7 @@ def _read_cases(raw: bytes, draft: CorpusDraft, terms: Terms, faults: Faults) ->
     if not lines and not unread:
         faults.error("G06", "no case found; an empty set cannot pass")
     context = Context(
-        index_corpus(draft.corpus, draft.suspects),
+        index_corpus(draft.corpus, draft.suspects, has_gaps=draft.has_gaps),
         terms.tenant_pattern,
         terms.default_tenant,
         Scale(terms.grades.max, terms.grades.relevance_level),

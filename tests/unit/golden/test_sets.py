@@ -45,6 +45,21 @@ def test_all_faults_of_both_files_are_told_at_once(tmp_path: Path, write_lines: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "code"), [(b'{"id": "hr:12", "tenant": "acme", "text": "\xff"}', "G01"), (b"{", "G03")]
+)
+def test_a_line_that_cannot_be_read_is_not_blamed_on_the_labels(
+    tmp_path: Path, write_lines: WriteLines, line: bytes, code: str
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_bytes(line + b'\n{"id": "hr:12", "tenant": "globex", "text": "t"}\n')
+    path = write_lines(tmp_path / "set.jsonl", [{**CASE, "forbidden": ["hr:13"]}])
+    with pytest.raises(InputError) as caught:
+        load_set(path, corpus)
+    errors = [fault for fault in caught.value.faults if not fault.startswith("warning")]
+    assert [error[-4:-1] for error in errors] == [code]
+
+
 def test_an_empty_corpus_is_not_blamed_on_the_labels(
     tmp_path: Path, write_lines: WriteLines
 ) -> None:
