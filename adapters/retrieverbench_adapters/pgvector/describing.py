@@ -22,6 +22,10 @@ _POOLED = (
     "a pooler stands before the server: settings of a session may not hold for its questions; "
     "give the address of the server itself"
 )
+_ABOVE_POLICIES = (
+    "searches are made by a role that no policy binds (superuser or BYPASSRLS), which may read "
+    "every row; an application should search as a role without either"
+)
 _QUANTIZATIONS: Mapping[str, Quantization] = {"bit": "binary", "halfvec": "halfvec"}
 _METRICS: Mapping[str, Metric] = {"cosine": "cosine", "ip": "inner_product", "l2": "l2"}
 
@@ -71,6 +75,7 @@ def describe(
         unchecked.append("text_search_config: written into each statement, not kept")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
+    is_above_policies = settings.attached is not None and (found.superuser or found.bypasses)
     return Description(
         server="PostgreSQL",
         server_version=f"{found.server}, pgvector {found.extension or 'absent'}",
@@ -89,6 +94,7 @@ def describe(
         weaknesses=(
             *weaknesses(found, settings.layout, tenant, options, usable),
             *((_POOLED,) if pooled else ()),
+            *((_ABOVE_POLICIES,) if is_above_policies else ()),
         ),
         slow=slowness(found, settings.layout, tenant, options, usable),
         unbound=(

@@ -101,7 +101,10 @@ def _capped(
         *([f"{tenants - askers} of {tenants} tenants"] if askers < tenants else []),
         *([f"{len(cases) - asked} of {len(cases)} questions"] if asked < len(cases) else []),
     ]
-    return f"{' and '.join(left)} of the golden set were left out; P01 leaves out none of them"
+    return (
+        f"{' and '.join(left)} of the golden set were left out by these probes; as its own tenant "
+        "P01 asks every question"
+    )
 
 
 async def _shared(

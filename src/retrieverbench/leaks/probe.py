@@ -86,7 +86,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         risks=tuple(scene.risks),
         seconds=seconds,
         labels=_labels(scene),
-        limit="; ".join(each for each in (probe.limit, scene.limit) if each),
+        limit="; ".join(each for each in (scene.limit, probe.limit) if each),
         tried=scene.tried.numbers,
     )
 

@@ -86,6 +86,6 @@ def _limit(owners: Sequence[TenantId], questions: Sequence[Question], asked: int
     if asked - own < pairs:
         parts.append(
             f"{pairs - (asked - own)} of {pairs} pairs of a tenant and a question of another were "
-            f"left out: each of the {len(owners)} tenants asked some"
+            f"left out: each of the {len(owners)} tenants asked {MOST_FOREIGN} of them at most"
         )
     return "; ".join(parts)

@@ -159,7 +159,7 @@ def _context(artifact: Artifact, shown: Sequence[str]) -> Iterator[str]:
     if golden.superseded:
         yield (
             f"{golden.superseded} of the {golden.chunks} chunks are superseded by newer ones and "
-            "are searched with them."
+            "are searched with them: answers that show one are 'forbidden'."
         )
 
 
@@ -256,7 +256,11 @@ def _rules(artifact: Artifact) -> Table:
         or (result.kind == "must_pass" and result.word == "pass")
     ]
     columns = ("verdict", "rule", "target", "observed", "limit", "n", "reason")
-    return Table("Rules", columns, tuple(rows), keys=("verdict", "rule", "target"))
+    notes = (_MISSED,) if any(row[1] == "must_pass" for row in rows) else ()
+    return Table("Rules", columns, tuple(rows), notes, keys=("verdict", "rule", "target"))
+
+
+_MISSED = "Of must_pass, 'observed' counts the cases marked so that were missed; none may be."
 
 
 def _absent(artifact: Artifact) -> Table:

@@ -81,18 +81,19 @@ def _comparable(timed: Sequence[tuple[TargetResult, Timings]]) -> Iterator[str]:
     fit = sum(not reasons for reasons in unfit)
     if len(timed) < 2 or fit >= 2:
         return
-    counts = ", ".join(f"{number} of {len(timed)} {reason}" for reason, number in why.items())
-    several = sum(len(reasons) > 1 for reasons in unfit)
-    also = f" ({several} for more than one reason)" if several else ""
-    yield f"No two targets of this run may be compared by time: {counts}{also}."
+    counts = ", ".join(f"{number} {reason}" for reason, number in why.items())
+    yield (
+        f"No two targets of this run may be compared by time. Of {len(timed)}, for one reason or "
+        f"several: {counts}."
+    )
 
 
 def _unfit(result: TargetResult, timings: Timings) -> tuple[str, ...]:
     """Every reason why the times of one target may not stand beside another's."""
     reasons = {
         "void": _void(result, timings) is not None,
-        "not of fidelity 'server'": result.fidelity != "server",
-        "client-limited": "client-limited" in timings.verdicts,
+        "not answered by a vendor's server (fidelity 'server')": result.fidelity != "server",
+        "held up by this process or machine (client-limited)": "client-limited" in timings.verdicts,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 

@@ -109,13 +109,20 @@ def test_the_clients_part_stands_beside_its_processor_time(
     ("fidelity", "changes", "told"),
     [
         ("server", {}, ""),
-        ("engine", {}, "2 of 2 not of fidelity 'server'"),
-        ("server", {"verdicts": ("client-limited",)}, "2 of 2 client-limited"),
-        ("server", {"void": "x"}, "2 of 2 void"),
+        ("engine", {}, "2 not answered by a vendor's server (fidelity 'server')"),
+        (
+            "server",
+            {"verdicts": ("client-limited",)},
+            "2 held up by this process or machine (client-limited)",
+        ),
+        ("server", {"void": "x"}, "2 void"),
         (
             "engine",
             {"verdicts": ("client-limited",)},
-            "2 of 2 not of fidelity 'server', 2 of 2 client-limited (2 for more than one reason)",
+            (
+                "2 not answered by a vendor's server (fidelity 'server'), "
+                "2 held up by this process or machine (client-limited)"
+            ),
         ),
     ],
 )
@@ -131,7 +138,8 @@ def test_why_no_two_targets_may_be_compared_is_told_first(
         for name in ("a", "b")
     ]
     first = service_times(make_artifact(*pair, noise=NOISE)).notes[0]
-    sentence = f"No two targets of this run may be compared by time: {told}."
+    reasons = f"Of 2, for one reason or several: {told}."
+    sentence = f"No two targets of this run may be compared by time. {reasons}"
     assert first == sentence if told else first.startswith("Closed loop")
 
 
