@@ -170,7 +170,7 @@ def read_tenant(record: Record, context: Context) -> TenantId | None:
     except TenantError as error:
         record.error("G24", str(error))
         return None
-    if tenant in tenants:
+    if tenant in tenants or context.index.has_gaps:
         return tenant
     record.error(
         "G24", f"{name}: {quote(tenant.value)} is not in the corpus; {_known(tenant, tenants)}"
