@@ -100,7 +100,7 @@ def test_wrong_input_is_2_and_touches_nothing(bench: Bench) -> None:
 def test_an_option_that_the_adapter_refuses_is_2_with_its_line(bench: Bench) -> None:
     done = bench.run("run", bench.suite(f"{MEMORY}\nsearch = {{ exakt = true }}"))
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "test.toml:7: target 'memory'" in done.stderr
+    assert "test.toml:10: targets.0.search.exakt: unknown key" in done.stderr
     assert "did you mean 'exact'?" in done.stderr
     assert "Traceback" not in done.stderr
 
