@@ -171,5 +171,6 @@ def test_a_file_that_raises_no_exception_is_2_and_one_line(bench: Bench) -> None
     (bench.folder / "mine.py").write_text("\nraise KeyboardInterrupt", encoding="utf-8")
     done = bench.run("run", bench.suite('adapter = "./mine.py:Mine"\nmodes = ["lexical"]'))
     assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
+    first, line = done.stderr.splitlines()
+    assert first.endswith("test.toml: reading"), "told before anything is loaded"
     assert "test.toml:7: targets.0.adapter: './mine.py:2' cannot be imported" in line

@@ -170,6 +170,7 @@ def make_ready(chosen: Chosen, *, no_timing: bool = False, sarif: Path | None = 
 
 
 def _ready(chosen: Chosen, *, no_timing: bool, sarif: Path | None) -> Ready:
+    tell(f"{chosen.suite_file}: reading")  # libraries take seconds to load, in which nothing moves
     from retrieverbench.cli.progress import shown_progress
     from retrieverbench.job import prepare
     from retrieverbench.run import load_suite
