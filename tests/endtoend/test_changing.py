@@ -91,3 +91,34 @@ def test_what_is_not_given_is_that_of_the_version_before(bench: Bench) -> None:
     own = {"chunking": "2", "golden_set": "golden.v2"}
     assert manifest["versions"] == {**first["versions"], **own}
     assert manifest["licence"] == first["licence"]
+
+
+def ship_vectors(bench: Bench, order: int) -> None:
+    """A vector for every chunk and question; another `order` gives the chunks other ones."""
+    chunks = (bench.folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = (bench.folder / "golden.v1.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = []
+    for number, chunk in enumerate(map(json.loads, chunks), 1):
+        vector = [float(number), 1.0][::order]
+        rows.append({"id": chunk["id"], "tenant": chunk["tenant"], "vector": vector})
+    questions = [{"query": json.loads(case)["query"], "vector": [1.0, 2.0]} for case in cases]
+    bench.with_file("vectors.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    bench.with_file("questions.jsonl", "".join(f"{json.dumps(row)}\n" for row in questions))
+
+
+def test_other_vectors_of_the_same_chunks_are_another_embedding(bench: Bench) -> None:
+    ship_vectors(bench, 1)
+    text = SUITE.format(number=1, corpus="", dimension=2).replace(
+        'kind = "hashing", dimensions = 2', 'kind = "shipped", queries = "questions.jsonl"'
+    )
+    suite = bench.folder / "test.toml"
+    bench.with_file(suite.name, f'vectors = "vectors.jsonl"\n{text}')
+    bench.run("run", suite)
+    accept(bench)
+    assert bench.run("run", suite).returncode == 0
+    ship_vectors(bench, -1)
+    refused = bench.run("run", suite)
+    assert refused.returncode == 2, refused.stdout
+    told = " ".join(refused.stdout.split())
+    assert "embedding.chunk_vectors: baseline 'vectors.jsonl sha256:" in told
+    assert "add --changing embedding" in refused.stdout

@@ -75,7 +75,13 @@ def describe(
         unchecked.append("text_search_config: written into each statement, not kept")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
-    is_above_policies = settings.attached is not None and (found.superuser or found.bypasses)
+    weak = [*weaknesses(found, settings.layout, tenant, options, usable)]
+    if pooled:
+        weak.append(_POOLED)
+    if settings.attached and (found.superuser or found.bypasses):
+        weak.append(_ABOVE_POLICIES)
+    is_rls = settings.layout == "rls"
+    open_to = unbound(found, usable, options.search.tenant_setting) if is_rls else ()
     return Description(
         server="PostgreSQL",
         server_version=f"{found.server}, pgvector {found.extension or 'absent'}",
@@ -91,17 +97,9 @@ def describe(
         chunks=chunks or {},
         properties=frozenset() if exact else frozenset({"approximate"}),
         unchecked=tuple(unchecked),
-        weaknesses=(
-            *weaknesses(found, settings.layout, tenant, options, usable),
-            *((_POOLED,) if pooled else ()),
-            *((_ABOVE_POLICIES,) if is_above_policies else ()),
-        ),
+        weaknesses=tuple(weak),
         slow=slowness(found, settings.layout, tenant, options, usable),
-        unbound=(
-            tuple(unbound(found, usable, options.search.tenant_setting))
-            if settings.layout == "rls"
-            else ()
-        ),
+        unbound=tuple(open_to),
     )
 
 

@@ -6,7 +6,7 @@ from retrieverbench.golden.corpus import load_corpus
 from retrieverbench.golden.coverage import coverage_warnings
 from retrieverbench.golden.lines import OnRead
 from retrieverbench.golden.sets import load_golden, load_set, select_cases
-from retrieverbench.golden.vectors import load_vectors
+from retrieverbench.golden.vectors import load_vectors, vectors_sha256
 from retrieverbench.golden.write import write_corpus, write_golden
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "make_manifest",
     "manifest_before",
     "select_cases",
+    "vectors_sha256",
     "write_corpus",
     "write_golden",
     "write_manifest",

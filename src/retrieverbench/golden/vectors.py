@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from array import array
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retrieverbench.errors import InputError
+from retrieverbench.files import open_file
 from retrieverbench.golden.faults import Faults, quote, settle, type_of
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.ids import read_id
@@ -84,12 +86,25 @@ def load_vectors(
     return replace(corpus, chunks=complete, warnings=corpus.warnings + warnings)
 
 
+def vectors_sha256(path: Path) -> str:
+    """Over the bytes of a file that `load_vectors` reads, and of the ids beside a matrix."""
+    digest = hashlib.sha256()
+    for part in (path, _ids_of(path)) if path.suffix == ".npy" else (path,):
+        with open_file(part) as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _ids_of(path: Path) -> Path:
+    return path.with_suffix(".ids.jsonl")
+
+
 def _rows(path: Path, faults: Faults, on_read: OnRead | None) -> Iterator[_Row]:
     if path.suffix != ".npy":
         for line in stream_lines(path, faults, allow_nan=True, on_read=on_read):
             yield _Row(line, line.data.get("vector"))
         return
-    ids_path = path.with_suffix(".ids.jsonl")
+    ids_path = _ids_of(path)
     check_readable(ids_path)
     count = len(_matrix(path))
     rows = _matrix_rows(path, count)

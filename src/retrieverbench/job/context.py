@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from retrieverbench.adapter import Settings
-from retrieverbench.files import open_file
 from retrieverbench.job.machine import Origin, origin_of
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress
@@ -27,7 +26,8 @@ from retrieverbench.storage import stored
 class Job:
     """What every step of one job needs.
 
-    `embedder` is the identity of the model and `embedded` what it made, once there is one;
+    `embedder` is the identity of the model, with the chunks' vectors that the suite ships, and
+    `embedded` what it made, once there is one;
     `noise` comes from the timed pass.
     """
 
@@ -115,14 +115,9 @@ def _prefix(job: Job, state: EntryState) -> str:
     """What names a place: the run, or where loads are resumed all that its contents depend on."""
     if not state.entry.load.resume:
         return job.run_id
-    suite, vectors = job.prepared.suite, ""
-    if suite.vectors:
-        with open_file(suite.resolve(suite.vectors)) as file:
-            vectors = hashlib.file_digest(file, "sha256").hexdigest()
     known = [
-        suite.name,
+        job.prepared.suite.name,
         job.prepared.corpus.sha256,
-        vectors,
         sorted(job.embedder.items()),
         job.dimension,
         sorted(state.modes),

@@ -24,7 +24,7 @@ from retrieverbench.errors import (
 from retrieverbench.job.context import Job, settings_for
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.state import EntryState
-from retrieverbench.job.vectors import Embedding, embed_set, open_embedding
+from retrieverbench.job.vectors import Embedding, chunk_vectors, embed_set, open_embedding
 from retrieverbench.run import (
     Connection,
     Engines,
@@ -76,7 +76,7 @@ async def open_model(job: Job, states: list[EntryState]) -> Embedding | None:
                 state.failure = state.failure or error
         return None
     job.dimension = embedding.embedder.dimension
-    job.embedder = embedding.embedder.identity
+    job.embedder = {**embedding.embedder.identity, **chunk_vectors(suite)}
     return embedding
 
 
@@ -116,7 +116,9 @@ async def embed(job: Job, embedding: Embedding, *, with_chunks: bool) -> None:
     corpus = job.prepared.corpus
     total = len(questions) + (len(corpus.chunks) if with_chunks else 0)
     advance = job.progress.begin("embedding", total, "texts")
-    job.embedded = await embed_set(embedding, corpus, questions, advance, with_chunks=with_chunks)
+    job.embedded = await embed_set(
+        embedding, corpus, questions, advance, identity=job.embedder, with_chunks=with_chunks
+    )
 
 
 async def load_target(job: Job, state: EntryState) -> None:

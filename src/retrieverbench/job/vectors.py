@@ -17,9 +17,11 @@ from retrieverbench.embedding import (
     probe_embedder,
 )
 from retrieverbench.errors import InputError, NotConfigured
+from retrieverbench.golden import vectors_sha256
 from retrieverbench.job.progress import Advance
 from retrieverbench.model import Corpus
 from retrieverbench.options import parse_options
+from retrieverbench.run import Suite
 from retrieverbench.run.text import refuse_short
 from retrieverbench.stages import Embedder
 from retrieverbench.storage import stored
@@ -27,7 +29,7 @@ from retrieverbench.storage import stored
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A corpus with vectors, the questions' vectors by case id, and the model's identity."""
+    """A corpus with vectors, the questions' vectors by case id, and where both are from."""
 
     corpus: Corpus
     queries: Mapping[str, array[float]]
@@ -68,15 +70,27 @@ async def open_embedding(
     return Embedding(embedder, cache, checks_vectors=settings.kind != "shipped")
 
 
+def chunk_vectors(suite: Suite) -> dict[str, str]:
+    """What belongs to the identity of the model where the suite ships the chunks' vectors.
+
+    The embedder of such a suite makes those of the questions alone: it does not know of others.
+    """
+    if not suite.vectors:
+        return {}
+    path = suite.resolve(suite.vectors)
+    return {"chunk_vectors": f"{path.name} sha256:{vectors_sha256(path)}"}
+
+
 async def embed_set(
     embedding: Embedding,
     corpus: Corpus,
     questions: Mapping[str, str],
     on_progress: Advance,
     *,
+    identity: Mapping[str, str],
     with_chunks: bool = True,
 ) -> Embedded:
-    """Embed chunks and questions (case id → text), cached on disk.
+    """Embed chunks and questions (case id → text), cached on disk; `identity` says by what.
 
     Without `with_chunks` the questions only: nothing is loaded where indexes are attached.
     Chunks that came with vectors keep them; then the embedder must be the one they were
@@ -95,7 +109,7 @@ async def embed_set(
     return Embedded(
         embedded,
         dict(zip(questions, vectors, strict=True)),
-        embedder.identity,
+        identity,
         embedder.dimension,
     )
 

@@ -32,7 +32,7 @@ class Case:
     `message` says why it did not pass, or what was seen although it does.
     `failure` is a wrong behaviour that was seen, `error` a question without an answer that
     needed one, `skipped` one that needs none. `level` weighs what did not pass. `line` is a
-    line of the suite file, 0 where none is known.
+    line of the suite file, 0 where none is known; `seconds` are None where no time is its own.
     """
 
     suite: str
@@ -41,7 +41,7 @@ class Case:
     message: str = ""
     level: Level = "error"
     line: int = 0
-    seconds: float = 0.0
+    seconds: float | None = None
 
 
 def artifact_cases(artifact: Artifact) -> list[Case]:

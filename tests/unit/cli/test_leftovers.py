@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from retrieverbench.cli.leftovers import leftovers
@@ -16,7 +17,10 @@ adapter = "pgvector"
 """
 
 
-def test_nothing_is_said_of_a_server_that_could_not_be_asked(tmp_path: Path) -> None:
+def test_nothing_is_said_of_a_server_that_could_not_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what others left is not looked for
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE, encoding="utf-8")
     assert CliRunner().invoke(leftovers, [str(suite)]).output == "nothing is left\n"

@@ -12,6 +12,7 @@ from retrieverbench.adapter import Settings
 from retrieverbench.job import Quiet, prepare
 from retrieverbench.job.context import make_job, settings_for
 from retrieverbench.job.opening import make_states
+from retrieverbench.job.vectors import chunk_vectors
 from retrieverbench.run import Connection, load_suite
 
 HEAD = 'golden = "golden.v1.jsonl"\ncorpus = "corpus.jsonl"\n'
@@ -30,6 +31,7 @@ def settings(tmp_path: Path) -> Make:
         path = folder / "suite.toml"
         path.write_text(text, encoding="utf-8")
         job = make_job(prepare(load_suite(path)), {}, Quiet())
+        job.embedder = chunk_vectors(job.prepared.suite)
         (state,) = make_states(job.prepared)
         return settings_for(job, state, Connection("", {}, None))
 

@@ -161,6 +161,16 @@ def test_a_run_has_a_case_per_rule_and_one_for_leaks(make_artifact: Make) -> Non
     assert cases(data)[f"small.{LABEL}", "bad"].attrib["line"] == "21"
 
 
+def test_only_what_took_time_of_its_own_has_one(
+    make_audit: Make, make_artifact: MakeArtifact
+) -> None:
+    audit = ET.fromstring(render_junit(make_audit((replace(probe("P36"), seconds=0.25),))))
+    assert [case.get("time") for case in audit.iter("testcase")] == ["0.250", None]
+    assert audit.attrib["time"] == "0.250"
+    run = ET.fromstring(render_junit(make_artifact()))
+    assert [element for element in run.iter() if "time" in element.attrib] == []
+
+
 def test_a_leak_of_a_run_fails(make_artifact: Make, make_result: MakeResult) -> None:
     finding = LeakFinding("fake", "c1", "acme", "globex/d7", 1, "globex", "quality")
     leaks = LeakCheck(30, 60, 1, 0, 2, 2, 2, 9, "leak", None, (finding,), None)

@@ -118,7 +118,7 @@ def only_birch(text: str, tenant: Any, k: int) -> list[tuple[str, float]]:
 @pytest.mark.parametrize(
     ("search", "reason"),
     [
-        (lambda *_: [], "returned no tenant anything of its own"),
+        (lambda *_: [], "gave no tenant anything of its own"),
         (only_birch, "'cedar', 'oak' found nothing"),
         (failing, "raised ConnectionError: nobody answers; and "),
         (lambda *_: None, "returned NoneType, not a list of ids"),

@@ -10,6 +10,7 @@ from retrieverbench.embedding import EmbeddingConfig, known_identity
 from retrieverbench.job.assemble import run_notes
 from retrieverbench.job.machine import LIBRARIES, machine
 from retrieverbench.job.prepare import metrics_of
+from retrieverbench.job.vectors import chunk_vectors
 from retrieverbench.job.verification.differences import Fault, compare
 from retrieverbench.model import Artifact, Corpus, GoldenSet
 from retrieverbench.options import parse_options
@@ -90,7 +91,7 @@ def _embedding_faults(artifact: Artifact, suite: Suite) -> Iterator[Fault]:
         return
     table = {key: value for key, value in suite.embedding.items() if key != "secrets"}
     config = parse_options(EmbeddingConfig, table, suite.place("embedding"))
-    known = known_identity(config, suite.path.parent)
+    known = {**known_identity(config, suite.path.parent), **chunk_vectors(suite)}
     told: Mapping[str, str] = artifact.embedding
     if config.kind == "openai" and told.get("dimension", "").isdecimal():
         known = {**known, "dimension": told["dimension"]}
