@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks import CATALOG, Probe
 from retrieverbench.leaks.probe import UNSEEN
 from retrieverbench.model import (
@@ -153,7 +154,7 @@ def _at_most(probes: Sequence[ProbeResult]) -> str:
     }
     if not most["k"]:
         return DASH
-    return f"k {most['k']}, {most['tenants']} tenants, {most['texts']} texts"
+    return f"k {most['k']}, {plural(most['tenants'], 'tenant')}, {plural(most['texts'], 'text')}"
 
 
 def _seed_note(artifact: Artifact) -> str:
