@@ -11,6 +11,8 @@ from retrieverbench.run import quality
 
 MINE = """
 import anyio
+from retrieverbench.errors import InputError
+from retrieverbench.model import Response
 from retrieverbench_adapters.memory import Memory
 
 
@@ -28,6 +30,32 @@ class Slow(Memory):
     async def search(self, query):
         await anyio.sleep(0.01)
         return await super().search(query)
+
+
+class Leaks(Memory):
+    seen = []
+
+    async def search(self, query):
+        answer = await super().search(query)
+        self.seen.append(answer.hits)
+        return Response([hit for hits in self.seen[-2:] for hit in hits][: query.k])
+
+
+class Refuses(Memory):
+    @classmethod
+    async def open(cls, settings):
+        raise InputError("options.search.b: 2 is too large")
+
+
+class OpensOnce(Memory):
+    opened = []
+
+    @classmethod
+    async def open(cls, settings):
+        if cls.opened:
+            raise InputError("options.search: exact and fast are both set; keep one")
+        cls.opened.append(1)
+        return await super().open(settings)
 """
 
 
@@ -63,6 +91,28 @@ def test_a_slow_target_is_waited_for(bench: Bench) -> None:
     done = audit(bench, "Slow", "--probe", "P01", "--probe", "P22")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(bench) == {"pass"}
+
+
+def test_options_that_a_probe_cannot_set_leave_that_probe_without_a_conclusion(
+    bench: Bench,
+) -> None:
+    done = audit(bench, "OpensOnce", "--probe", "P01", "--probe", "P36")
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert outcomes(bench) == {"pass", "inconclusive"}
+    assert "the target's options forbid it" in " ".join(done.stdout.split())
+    assert done.stdout.count("exact and fast are both set") <= 3, "a line each, told once"
+
+
+def test_a_leak_outweighs_a_later_target_that_is_refused(bench: Bench) -> None:
+    (bench.folder / "mine.py").write_text(MINE)
+    suite = bench.suite('adapter = "mine.py:Leaks"\nmodes = ["lexical"]')
+    more = '[[targets]]\nadapter = "mine.py:Refuses"\nmodes = ["lexical"]\n'
+    suite.write_text(f"{suite.read_text()}\n{more}")
+    done = bench.run("leaks", suite, "--probe", "P01")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "2 is too large" in str(bench.artifact()["targets"][1]["failure"])
+    alone = bench.run("leaks", suite, "--probe", "P01", "--target", "refuses")
+    assert alone.returncode == 2, alone.stdout + alone.stderr
 
 
 @pytest.mark.parametrize("probe", ["P01", "P16"])

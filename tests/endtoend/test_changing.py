@@ -115,10 +115,16 @@ def test_other_vectors_of_the_same_chunks_are_another_embedding(bench: Bench) ->
     bench.with_file(suite.name, f'vectors = "vectors.jsonl"\n{text}')
     bench.run("run", suite)
     accept(bench)
+    bench.with_file(suite.name, f'vectors = "vectors.jsonl"\n{text}'.replace("rules = ", "#"))
+    done = bench.run("run", suite)
+    assert "no rule compares with it: memory/dense/filter" in done.stderr
+    (bench.folder / "vectors.jsonl").rename(bench.folder / "named-anew.jsonl")
+    bench.with_file(suite.name, f'vectors = "named-anew.jsonl"\n{text}')
     assert bench.run("run", suite).returncode == 0
+    bench.with_file(suite.name, f'vectors = "vectors.jsonl"\n{text}')
     ship_vectors(bench, -1)
     refused = bench.run("run", suite)
     assert refused.returncode == 2, refused.stdout
     told = " ".join(refused.stdout.split())
-    assert "embedding.chunk_vectors: baseline 'vectors.jsonl sha256:" in told
+    assert "embedding.chunk_vectors: baseline 'sha256:" in told
     assert "add --changing embedding" in refused.stdout

@@ -99,6 +99,11 @@ def _baselines(
         tell(f"note: have a baseline, but --target leaves them out: {', '.join(left_out)}")
     if unjudged:
         tell(f"note: have a baseline, but are no targets any more: {', '.join(unjudged)}")
+    unused = [
+        label for label, known in baselines.items() if not comparing(prepared.rules, known.target)
+    ]
+    if unused:
+        tell(f"note: have a baseline, but no rule compares with it: {', '.join(unused)}")
     return {**baselines, **others}, [*refusals, *unreadable]
 
 

@@ -11,7 +11,7 @@ import anyio
 from retrieverbench.adapter import Adapter, Description, Recorder
 from retrieverbench.engines import quick_start
 from retrieverbench.engines.compose import Compose
-from retrieverbench.errors import BackendError
+from retrieverbench.errors import AdapterError, BackendError, InputError
 from retrieverbench.job.assemble import assemble, bare_result
 from retrieverbench.job.context import Job, make_job, most_at_once, other_place, settings_for
 from retrieverbench.job.hiding import without_secrets
@@ -98,7 +98,13 @@ async def run_audit(
         begin_engines([each.state for each in audited], engines)
         reading = await read_questions(job, [each.state for each in audited if each.is_read])
         for each in audited:
-            await _audit(reading if each.is_read else job, each, engines, probes, draw)
+            try:
+                await _audit(reading if each.is_read else job, each, engines, probes, draw)
+            except InputError as error:
+                if not any(other.results for other in audited):
+                    raise
+                # What was found of others outweighs what is wrong with this one.
+                each.state.failure = AdapterError(f"refused before it was audited: {error}")
         complete = True
     for fault in engines.faults:
         progress.note(fault)

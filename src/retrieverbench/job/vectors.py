@@ -77,8 +77,7 @@ def chunk_vectors(suite: Suite) -> dict[str, str]:
     """
     if not suite.vectors:
         return {}
-    path = suite.resolve(suite.vectors)
-    return {"chunk_vectors": f"{path.name} sha256:{vectors_sha256(path)}"}
+    return {"chunk_vectors": f"sha256:{vectors_sha256(suite.resolve(suite.vectors))}"}
 
 
 async def embed_set(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from time import perf_counter_ns
 
-from retrieverbench.errors import BackendError
+from retrieverbench.errors import BackendError, InputError
 from retrieverbench.leaks.places import Shelf
 from retrieverbench.leaks.probe import Probe, conclude
 from retrieverbench.leaks.scene import Scene
@@ -132,6 +132,9 @@ async def _probe_once(probe: Probe, scene: Scene, plan: AuditPlan) -> ProbeResul
             scene.uncontrolled.insert(
                 0, f"expected that the backend answers, but it failed: {one_line(error)}"
             )
+        except InputError as error:  # of options that the probe sets beside those of the suite
+            told = f"expected a place as it needs, but the target's options forbid it: {error}"
+            scene.uncontrolled.insert(0, told)
     return conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
 
 
