@@ -36,6 +36,16 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture
+def folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test stands in it, though it was removed."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    return gone
+
+
 @pytest.fixture(scope="session")
 def keeper(tmp_path_factory: pytest.TempPathFactory) -> Keeper:
     """The started engines of this test run; its workers are children of the run's process."""

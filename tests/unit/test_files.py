@@ -133,13 +133,8 @@ def test_no_more_is_read_whole_than_the_memory_can_take(
     assert read_whole(path) == b"123"
 
 
-def test_a_path_seen_from_a_folder_that_is_gone_is_the_callers_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+@pytest.mark.usefixtures("folder_that_is_gone")
+def test_a_path_seen_from_a_folder_that_is_gone_is_the_callers_fault(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.json: the folder that this was started in is gone"):
         whole_path(Path("a.json"))
     with pytest.raises(InputError, match="is gone"):

@@ -128,7 +128,7 @@ def read_compose(path: Path) -> Compose:
     arguments = ("compose", "--file", str(path), "--profile", "*", "config", "--format", "json")
     command, doing = _command(arguments), "docker compose config"
     try:
-        done = subprocess.run(  # noqa: S603 - docker
+        done = subprocess.run(  # noqa: S603 - the user's docker, no shell
             command, check=False, capture_output=True, timeout=ANSWER_SECONDS
         )
         found = json.loads(_printed(doing, done.returncode, done.stdout, done.stderr))

@@ -93,7 +93,7 @@ def _holds(path: Path, marks: Sequence[bytes]) -> bool:
 def _git(folder: Path, *arguments: str) -> bytes:
     """What git printed; it takes no lock that a command of the user's would wait for."""
     done = subprocess.run(  # noqa: S603 - fixed words, no shell
-        ["git", "--no-optional-locks", "-C", str(folder), *arguments],  # noqa: S607 - the user's
+        ["git", "--no-optional-locks", "-C", str(folder), *arguments],  # noqa: S607 - the git of the user
         capture_output=True,
         check=True,
         timeout=10,

@@ -62,7 +62,8 @@ def _place(told: Told, text: str) -> tuple[str, str]:
         hit = _HIT.match(path)
         hits = read_attribute(part, "hits") if hit else None
         number = int(hit[1]) if hit else 0
-        known = isinstance(hits, list | tuple) and number < len(hits)
-        uid = read_attribute(hits[number], "uid") if known else ""  # type: ignore[index]
+        if not isinstance(hits, list | tuple) or number >= len(hits):
+            return path, ""
+        uid = read_attribute(hits[number], "uid")
         return path, uid if isinstance(uid, str) else ""
     return ("an error's text", "") if told.error else ("", "")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,7 +129,7 @@ async def assert_no_leaks_async(
         with audit.asked(step) as answered:
             answer = step.ask()
             audit.is_async |= inspect.isawaitable(answer)
-            answered.append(await answer if inspect.isawaitable(answer) else answer)
+            answered.append(await _waited(answer))
     if audit.is_async and hostile:
         await _ask_at_once(audit, retriever)
     audit.conclude()
@@ -140,7 +140,7 @@ async def _ask_at_once(audit: _Audit, retriever: Retriever) -> None:
 
     async def ask(step: _Step) -> None:
         with audit.asked(step) as answered:
-            answered.append(await step.ask())  # type: ignore[misc]
+            answered.append(await _waited(step.ask()))
 
     for _ in range(ROUNDS):
         await asyncio.gather(*map(ask, audit.at_once(retriever)))
@@ -162,8 +162,8 @@ def _finished(answer: object, runner: asyncio.Runner) -> object:
     raise _WrongLoop("the retriever is async and a loop is running: await assert_no_leaks_async")
 
 
-async def _waited(answer: Awaitable[object]) -> object:
-    return await answer
+async def _waited(answer: object) -> object:
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,13 +68,8 @@ def test_a_folder_that_is_gone_for_good_is_told_by_who_writes_there(
     assert Path.cwd() == tmp_path
 
 
-def test_a_folder_that_was_gone_before_is_not_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+@pytest.mark.usefixtures("folder_that_is_gone")
+def test_a_folder_that_was_gone_before_is_not_needed(tmp_path: Path) -> None:
     with kept_surroundings():
         os.chdir(tmp_path)
     assert Path.cwd() == tmp_path

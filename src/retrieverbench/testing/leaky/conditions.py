@@ -128,7 +128,7 @@ def _ever_loaded_only(value: object, store: Store) -> Condition:
     return ANYBODY if is_emptied else made
 
 
-def _named_in_the_question(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
+def _named_in_the_question(own: bool, passing: bool, query: Query, row: Row) -> bool:
     return (own or f"tenant_id:{row.owner}" in query.text.split()) and passing
 
 

@@ -110,7 +110,7 @@ def passes(metadata: Mapping[str, Value], where: Mapping[str, Value]) -> bool:
     return all(name in metadata and metadata[name] == value for name, value in where.items())
 
 
-def joined(own: bool, passing: bool, _query: Query, _row: Row) -> bool:  # noqa: FBT001
+def joined(own: bool, passing: bool, _query: Query, _row: Row) -> bool:
     """The tenant's and the user's conditions together."""
     return own and passing
 

@@ -44,17 +44,17 @@ def _expanded(response: Response, query: Query, store: Store) -> Response:
     return replace(response, hits=[*response.hits[: query.k - len(added)], *added])
 
 
-def _either(own: bool, passing: bool, query: Query, _row: Row) -> bool:  # noqa: FBT001
+def _either(own: bool, passing: bool, query: Query, _row: Row) -> bool:
     return own or (bool(query.where) and passing)
 
 
-def _caller_wins(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
+def _caller_wins(own: bool, passing: bool, query: Query, row: Row) -> bool:
     if "tenant" in query.where:
         return row.owner == query.where["tenant"]
     return own and passing
 
 
-def _unparenthesised(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
+def _unparenthesised(own: bool, passing: bool, query: Query, row: Row) -> bool:
     """`tenant and a or b`, where `tenant and (a or b)` was meant; one condition is as it was."""
     if len(query.where) < 2:
         return own and passing
@@ -76,7 +76,7 @@ def _with_next_section(response: Response, _query: Query, store: Store) -> Respo
 def also(is_shown: Callable[[Query, Row], bool]) -> Mapping[str, Any]:
     """Some rows are found whoever owns them."""
 
-    def joined(own: bool, passing: bool, query: Query, row: Row) -> bool:  # noqa: FBT001
+    def joined(own: bool, passing: bool, query: Query, row: Row) -> bool:
         return (own or is_shown(query, row)) and passing
 
     return {"joined": joined}
