@@ -103,14 +103,16 @@ def test_options_that_a_probe_cannot_set_leave_that_probe_without_a_conclusion(
     assert done.stdout.count("exact and fast are both set") <= 3, "a line each, told once"
 
 
-def test_a_leak_outweighs_a_later_target_that_is_refused(bench: Bench) -> None:
+@pytest.mark.parametrize("names", [("Leaks", "Refuses"), ("Refuses", "Leaks")], ids="-".join)
+def test_a_leak_outweighs_a_target_that_is_refused(bench: Bench, names: tuple[str, str]) -> None:
     (bench.folder / "mine.py").write_text(MINE)
-    suite = bench.suite('adapter = "mine.py:Leaks"\nmodes = ["lexical"]')
-    more = '[[targets]]\nadapter = "mine.py:Refuses"\nmodes = ["lexical"]\n'
+    suite = bench.suite(f'adapter = "mine.py:{names[0]}"\nmodes = ["lexical"]')
+    more = f'[[targets]]\nadapter = "mine.py:{names[1]}"\nmodes = ["lexical"]\n'
     suite.write_text(f"{suite.read_text()}\n{more}")
     done = bench.run("leaks", suite, "--probe", "P01")
     assert done.returncode == 4, done.stdout + done.stderr
-    assert "2 is too large" in str(bench.artifact()["targets"][1]["failure"])
+    refused = bench.artifact()["targets"][names.index("Refuses")]
+    assert "2 is too large" in str(refused["failure"])
     alone = bench.run("leaks", suite, "--probe", "P01", "--target", "refuses")
     assert alone.returncode == 2, alone.stdout + alone.stderr
 

@@ -119,7 +119,9 @@ def test_other_vectors_of_the_same_chunks_are_another_embedding(bench: Bench) ->
     done = bench.run("run", suite)
     assert "no rule compares with it: memory/dense/filter" in done.stderr
     (bench.folder / "vectors.jsonl").rename(bench.folder / "named-anew.jsonl")
-    bench.with_file(suite.name, f'vectors = "named-anew.jsonl"\n{text}')
+    (bench.folder / "questions.jsonl").rename(bench.folder / "asked-anew.jsonl")
+    renamed = f'vectors = "named-anew.jsonl"\n{text}'.replace("questions.jsonl", "asked-anew.jsonl")
+    bench.with_file(suite.name, renamed)
     assert bench.run("run", suite).returncode == 0
     bench.with_file(suite.name, f'vectors = "vectors.jsonl"\n{text}')
     ship_vectors(bench, -1)

@@ -57,11 +57,11 @@ class Shipped:
             queries[text] = vector
         if faults:
             raise InputError(*faults)
-        return cls(queries, f"{path.name} sha256:{hashlib.sha256(content).hexdigest()}", path)
+        return cls(queries, f"sha256:{hashlib.sha256(content).hexdigest()}", path)
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The file's name and checksum; the model that made it is not known here."""
+        """The file's checksum; the model that made it is not known here."""
         return {"model": "shipped", "source": self._source, "dimension": str(self._dimension)}
 
     @property

@@ -97,14 +97,16 @@ async def run_audit(
     async with stopped_by(interrupt.wait), engines:
         begin_engines([each.state for each in audited], engines)
         reading = await read_questions(job, [each.state for each in audited if each.is_read])
+        refusals = []
         for each in audited:
             try:
                 await _audit(reading if each.is_read else job, each, engines, probes, draw)
             except InputError as error:
-                if not any(other.results for other in audited):
-                    raise
-                # What was found of others outweighs what is wrong with this one.
+                refusals.append(error)
                 each.state.failure = AdapterError(f"refused before it was audited: {error}")
+        # What was found of others outweighs what is wrong with one.
+        if refusals and not any(each.results for each in audited):
+            raise refusals[0]
         complete = True
     for fault in engines.faults:
         progress.note(fault)
