@@ -26,7 +26,8 @@ def kept_surroundings() -> Iterator[None]:
     So are the locale, functions that trace what runs, signals and timers, and the limits of the
     system, as far as it lets them be raised. Foreign code runs inside; what comes after it writes
     files at the paths that the user named, with the modes that the user's mask leaves, still
-    imports, and is not broken off.
+    imports, and is not broken off. What it added to the module path comes last, where it hides
+    nothing: an adapter may import what lies beside it whenever it likes.
     """
     folder = None
     with suppress(FileNotFoundError):  # it is gone: there is none to come back to
@@ -42,7 +43,8 @@ def kept_surroundings() -> Iterator[None]:
     finally:
         os.umask(mask)
         sys.setrecursionlimit(limit)
-        sys.path[:], sys.meta_path[:] = paths, finders
+        sys.path[:] = [*paths, *(added for added in sys.path if added not in paths)]
+        sys.meta_path[:] = finders
         os.environ.clear()
         os.environ.update(variables)
         with suppress(locale.Error):

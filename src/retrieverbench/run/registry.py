@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import inspect
 import re
 import signal
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +17,8 @@ from retrieverbench.adapter import CAPABILITIES, Adapter
 from retrieverbench.errors import InputError, MissingClient
 from retrieverbench.files import whole_path
 from retrieverbench.options import nearest
-from retrieverbench.run.text import FILE_MODULE, one_line
+from retrieverbench.run.own_file import import_file
+from retrieverbench.run.text import one_line
 
 GROUP = "retrieverbench.adapters"
 OWN = "retrieverbench"
@@ -191,15 +189,23 @@ def _load_file(name: str, base: Path) -> LoadedAdapter:
         )
     try:
         with _importing():
-            cls = _class_of(_import_file(path, file_name), file_name, attribute)
+            cls = _class_of(import_file(path, file_name), file_name, attribute)
             return LoadedAdapter(name, _checked(cls, name), "file", path.name)
     except (InputError, _Interrupt):
         raise
     except BaseException as error:  # the user's file may raise anything
         raise InputError(
             f"adapter: {file_name + _line_of(error, path)!r} cannot be imported: "
-            f"{type(error).__name__}: {one_line(error)}; repair the file"
+            f"{type(error).__name__}: {one_line(error)}; {_remedy(error)}"
         ) from error
+
+
+def _remedy(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return "install it, or put it beside the file"
+    if isinstance(error, ImportError) and "no known parent package" in str(error):
+        return "put an __init__.py into its folder, or leave the dot out"
+    return "repair the file"
 
 
 def _class_of(module: ModuleType, file_name: str, attribute: str) -> type:
@@ -224,21 +230,6 @@ def _places(error: BaseException) -> Iterator[tuple[str, int | None]]:
     )
     if isinstance(error, SyntaxError) and error.filename:
         yield error.filename, error.lineno
-
-
-def _import_file(path: Path, file_name: str) -> ModuleType:
-    module_name = f"{FILE_MODULE}{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    specification = importlib.util.spec_from_file_location(module_name, path)
-    if specification is None or specification.loader is None:
-        raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[module_name] = module  # dataclasses in the file look for it there
-    try:
-        specification.loader.exec_module(module)
-    except BaseException:
-        sys.modules.pop(module_name, None)
-        raise
-    return module
 
 
 def _checked(cls: object, name: str) -> type[Adapter]:

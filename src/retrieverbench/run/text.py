@@ -11,8 +11,8 @@ from retrieverbench.adapter import Secret
 from retrieverbench.errors import BackendError, InputError, MissingClient, NotConfigured, Refused
 from retrieverbench.remote import LEAST, hide_secrets, shortened
 
-FILE_MODULE = "retrieverbench_file_"
-"""How the names of modules begin that are made of users' files."""
+OWN_FILE = "__retrieverbench_file__"
+"""What modules hold that are made of users' files."""
 LONGEST_REASON = 2_000
 """Characters of a reason, and of a remedy, that an artifact keeps; reports show fewer."""
 _LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def place_in_file(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None:
         frame = step.tb_frame
-        if str(frame.f_globals.get("__name__", "")).startswith(FILE_MODULE):
+        if OWN_FILE in frame.f_globals:
             place = f" ({Path(frame.f_code.co_filename).name}:{step.tb_lineno})"
         step = step.tb_next
     return place

@@ -73,3 +73,12 @@ def test_a_folder_that_was_gone_before_is_not_needed(tmp_path: Path) -> None:
     with kept_surroundings():
         os.chdir(tmp_path)
     assert Path.cwd() == tmp_path
+
+
+def test_what_was_added_to_the_module_path_comes_last() -> None:
+    before = list(sys.path)
+    with kept_surroundings():
+        sys.path[:] = ["of the adapter", *before[1:]]
+    added = sys.path[len(before) :]
+    sys.path[:] = before
+    assert added == ["of the adapter"]
