@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from platformdirs import user_cache_path
 
 from retrieverbench.run import Engines
 from shared_engines import Keeper, SharedEngines
@@ -34,6 +36,26 @@ settings.load_profile("untimed")
 def anyio_backend() -> str:
     """Clients are asyncio-only, so anyio runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests leave at servers is not remembered among what the user's own runs left.
+
+    All else in the user's cache, which took a network to fill, is used by way of links.
+    """
+    ours = tmp_path_factory.mktemp("cache")
+    (ours / "retrieverbench").mkdir()
+    users = user_cache_path()
+    for name in ("artifacts", "vectors"):
+        (users / "retrieverbench" / name).mkdir(parents=True, exist_ok=True)
+        (ours / "retrieverbench" / name).symlink_to(users / "retrieverbench" / name)
+    for other in users.iterdir():
+        if other.name != "retrieverbench":
+            (ours / other.name).symlink_to(other)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(ours))
+        yield
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
     import anyio
 
     from retrieverbench.job import stopped_by
+    from retrieverbench.run import engine_at
 
     ended, answers = None, False
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -104,7 +105,8 @@ async def _keep(engine: Engine, name: str, ready_file: Path | None) -> None:
             if ready_file is None and started.secrets:
                 click.echo(_where_secrets_are(started.secrets))
             answers = True
-            ended = await started.process.wait()
+            with engine_at(started.endpoint):
+                ended = await started.process.wait()
     if not answers:
         raise Interrupted("interrupted before the engine answered")
     if ended is not None:

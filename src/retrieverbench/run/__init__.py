@@ -3,6 +3,7 @@
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response, read_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
+from retrieverbench.run.exclusive import engine_at
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.leftovers import Leftover, all_left, left_at
 from retrieverbench.run.misplaced import Misplaced
@@ -54,6 +55,7 @@ __all__ = [
     "capability_faults",
     "check_response",
     "connect",
+    "engine_at",
     "fetch_engine",
     "is_loaded",
     "keys_of",

@@ -24,6 +24,9 @@ _SECRETS: Mapping[str, str] = {
 
 _PORTS = {"http": 80, "https": 443, "postgres": 5432, "postgresql": 5432}
 
+THIS_MACHINE = "this machine"
+"""All names of it, where a server is named."""
+
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)")
 
 
@@ -78,7 +81,7 @@ def server_of(endpoint: str) -> str:
             port = str(parts.port or _PORTS.get(parts.scheme) or "")
         except ValueError:  # several hosts
             return endpoint
-    host = "this machine" if _is_here(host) else host.lower()
+    host = THIS_MACHINE if _is_here(host) else host.lower()
     return f"{host}:{port}{path.rstrip('/')}"
 
 

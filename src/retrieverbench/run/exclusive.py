@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from time import sleep
 
 from retrieverbench.adapter import OWN_PREFIX
 from retrieverbench.errors import BackendError, Unavailable
+from retrieverbench.run.endpoint import THIS_MACHINE, server_of
 
 _ATTEMPTS, _PAUSE = 5, 0.05
 """Another run that only looks whether a place is in use holds its lock for a moment."""
@@ -33,6 +36,7 @@ class Begun:
 
     `server` is told as `server_of` does, `adapter` and `layout` say how it is removed. `resumes`
     where another run of the same suite can go on with it. `since` is the day, "" for today.
+    `engine` is the one of ours that answers there, "" if none does: its places end with it.
     """
 
     place: str
@@ -41,6 +45,7 @@ class Begun:
     layout: str = "filter"
     resumes: bool = False
     since: str = ""
+    engine: str = ""
 
 
 @dataclass(slots=True)
@@ -83,27 +88,80 @@ def only_run_at(begun: Begun) -> Iterator[Held]:
 def left_places() -> Iterator[Begun]:
     """Places that runs of this user on this machine began, did not remove, and do not use.
 
-    A file that names another place than its own is passed over: nothing is removed by it.
+    A file that names another place than its own is passed over: nothing is removed by it. One
+    of a place that was in an engine of ours, which has ended, is removed.
     """
-    for path in sorted(_folder().glob("*.lock")):
+    for path in sorted(_folder("places").glob("*.lock")):
         with suppress(OSError, ValueError, TypeError, KeyError):
             told = json.loads(path.read_bytes())
             begun = Begun(**told)
             is_ours = begun.place.startswith(OWN_PREFIX) and _file_of(begun) == path
-            if is_ours and not _is_used(path):
-                yield begun
+            if not is_ours or _is_used(path):
+                continue
+            if begun.engine and not _runs(_folder("engines") / begun.engine):
+                path.unlink()
+                continue
+            yield begun
 
 
-def _folder() -> Path:
+@contextmanager
+def engine_at(endpoint: str) -> Iterator[None]:
+    """Tell runs of this user, while it lasts, that a started engine answers at an address.
+
+    The lock of a file, which the system frees however the process ends. Where no file can be
+    written, places in the engine are remembered as those of any other server.
+    """
+    import fcntl
+
+    path = _folder("engines") / f"{_port(server_of(endpoint))}-{token_hex(4)}.lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for other in path.parent.glob("*.lock"):
+            if not _runs(other):  # it was killed
+                other.unlink(missing_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _engine_of(begun: Begun) -> str:
+    """The file of the engine that answers at a place's server, "" if none of ours does."""
+    found = _folder("engines").glob(f"{_port(begun.server)}-*.lock")
+    return next((path.name for path in found if _runs(path)), "")
+
+
+def _runs(engine: Path) -> bool:
+    """Whether an engine holds its file, which goes with it unless it is killed."""
+    with suppress(FileNotFoundError):
+        return _is_used(engine)
+    return False
+
+
+def _port(server: str) -> str:
+    """The port of a server on this machine, "other" of another one."""
+    found = re.fullmatch(rf"{THIS_MACHINE}:(\d+)(/.*)?", server)
+    return found[1] if found else "other"
+
+
+def _folder(name: str) -> Path:
     from platformdirs import user_cache_path
 
-    folder: Path = user_cache_path("retrieverbench") / "places"
+    folder: Path = user_cache_path("retrieverbench") / name
     return folder
 
 
 def _file_of(begun: Begun) -> Path:
     """A file of its own for each place at each server."""
-    return _folder() / f"{begun.place}.{sha256(begun.server.encode()).hexdigest()[:12]}.lock"
+    return (
+        _folder("places") / f"{begun.place}.{sha256(begun.server.encode()).hexdigest()[:12]}.lock"
+    )
 
 
 def _open_and_lock(path: Path, begun: Begun) -> int:
@@ -136,7 +194,8 @@ def _open_lock(path: Path) -> int:
 
 
 def _remember(lock: int, path: Path, begun: Begun) -> None:
-    today = replace(begun, since=datetime.now(UTC).strftime("%Y-%m-%d"))
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    today = replace(begun, since=day, engine=_engine_of(begun))
     try:
         os.write(lock, json.dumps(asdict(today)).encode())
     except OSError as error:
