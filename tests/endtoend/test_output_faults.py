@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import mmap
+import select
 import shutil
+import signal
 import subprocess
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from bench_support import COMMAND, Bench
+from retrieverbench.cli.ending import SAME_SECONDS
 
 MEMORY = 'adapter = "memory"\nmodes = ["lexical"]'
 
@@ -218,3 +224,27 @@ def test_a_list_that_nobody_gets_is_no_traceback(
     assert code == expected, err
     assert "Traceback" not in err
     assert ("error: the output cannot be written" in err) == (expected == 5)
+
+
+@pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 130)])
+def test_an_interrupt_while_the_report_is_printed_does_not_unsay_it(
+    bench: Bench, times: int, expected: int
+) -> None:
+    """Nobody reads it until then: it waits for room in the pipe."""
+    command: list[str | Path] = [COMMAND, "run", bench.suite(MEMORY), "--no-timing"]
+    with subprocess.Popen(
+        command, cwd=bench.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, mmap.PAGESIZE)
+        select.select([process.stdout], [], [], 60)
+        process.send_signal(signal.SIGINT)
+        err = next(line for line in process.stderr if line.startswith("interrupted"))
+        assert "everything is measured: the report follows" in err
+        if times > 1:
+            sleep(2 * SAME_SECONDS)
+            process.send_signal(signal.SIGINT)
+            assert "interrupted before the report was whole: exit 130" in process.stderr.read()
+        out = process.stdout.read()
+    assert (process.returncode, "PASS (exit 0)\nwritten: " in out) == (expected, times == 1)

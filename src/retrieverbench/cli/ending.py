@@ -9,7 +9,9 @@ import signal
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import NoReturn
 
 from retrieverbench.cli.output import close_streams
@@ -61,6 +63,34 @@ class Ending:
     def _last(self) -> None:
         close_streams()
         end_now(self._code)
+
+
+@contextmanager
+def told_to_its_end() -> Iterator[None]:
+    """Everything is measured: a first request to end waits for the verdict and the report.
+
+    What they say is then what the exit code says. The second ends the process at once.
+    """
+    asked: list[float] = []
+
+    def hear(_number: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if not asked:
+            asked.append(now)
+            say_now(
+                "interrupted, but everything is measured: the report follows; once more to end "
+                "at once"
+            )
+        elif now - asked[0] >= SAME_SECONDS:
+            say_now(f"interrupted before the report was whole: exit {INTERRUPTED}")
+            end_now(INTERRUPTED)
+
+    before = {number: signal.signal(number, hear) for number in ASKING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def end_now(code: int) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.cli.ending import told_to_its_end
 from retrieverbench.cli.jobs import Chosen, make_ready, measure, report, suite_options
 from retrieverbench.cli.lists import nearest_probe
 from retrieverbench.errors import InputError
@@ -70,13 +71,14 @@ def leaks(
         )
 
     artifact = measure(work, plain=chosen.plain)
-    verdict = judge_audit(
-        artifact,
-        fail_on=suite.leaks.fail_on,
-        inconclusive=suite.leaks.inconclusive,
-        accepted=suite.leaks.accept_inconclusive,
-    )
-    return report(replace(artifact, verdict=verdict), ready)
+    with told_to_its_end():
+        verdict = judge_audit(
+            artifact,
+            fail_on=suite.leaks.fail_on,
+            inconclusive=suite.leaks.inconclusive,
+            accepted=suite.leaks.accept_inconclusive,
+        )
+        return report(replace(artifact, verdict=verdict), ready)
 
 
 def _check_accepted(suite: Suite, known: Collection[str]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieverbench.cli.crash import REMEDY, why_it_ended
+from retrieverbench.cli.ending import told_to_its_end
 from retrieverbench.cli.jobs import (
     NEEDED_FOR_TIMES,
     NEEDED_LATER,
@@ -60,9 +61,10 @@ def run(chosen: Chosen, *, no_timing: bool, changing: tuple[str, ...]) -> int:
     file = _seen_from(ready.folder, suite.path)
     command = command_line(chosen, timing=not no_timing, changing=changing)
     artifact, crash = _measured(ready, plain=chosen.plain)
-    artifact = replace(artifact, suite_file=file, command=command)
-    verdict = _judged(artifact, prepared, baselines, refusals, crash)
-    return report(replace(artifact, verdict=verdict), ready)
+    with told_to_its_end():
+        artifact = replace(artifact, suite_file=file, command=command)
+        verdict = _judged(artifact, prepared, baselines, refusals, crash)
+        return report(replace(artifact, verdict=verdict), ready)
 
 
 def _baselines(

@@ -78,3 +78,20 @@ def test_a_pass_is_one_whole_message_of_a_process_that_ended_with_0(
 ) -> None:
     ended, words = run(job)
     assert (ended, told in words) == (code, True), words
+
+
+ASKED = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+os.kill(os.getppid(), signal.SIGINT)
+signal.sigwait({signal.SIGINT})
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "code"),
+    [("supervision.send(0); os._exit(0)", 0), ("supervision.send(0); os._exit(1)", 130),
+     ("supervision.send(1); os._exit(1)", 1), ("os._exit(0)", 130)],
+)  # fmt: skip
+def test_one_that_is_asked_to_end_and_has_its_verdict_keeps_it(job: str, code: int) -> None:
+    assert run(ASKED + job) == (code, "")
