@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from retrieverbench.golden.faults import plural
 from retrieverbench.model import Artifact
-from retrieverbench.remote import shortened
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 GRAVEST = 3
 """Reasons that stand above all tables; they come gravest first."""
-LEAST_REASON = 40
-"""Characters of these; on a terminal that is narrower they are broken."""
+LONGEST_REASON = 480
+"""Characters of these; whole they stand below the tables."""
+LEAST_ROOM = 40
+"""Characters of a line; on a terminal that is narrower it is broken."""
 GAP = 2
 """What a column takes beside its text: a blank and its border."""
 
@@ -33,9 +35,13 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
 
     tables = report_tables(artifact)
     reasons = artifact.verdict.reasons if artifact.verdict else ()
-    room = max(console.width - 2, LEAST_REASON)
     brief = _without_details(artifact)
-    gravest = [shortened(brief.get(reason, reason), room) for reason in reasons[:GRAVEST]]
+    room = max(console.width, LEAST_ROOM) - 2
+    gravest = [
+        line
+        for reason in reasons[:GRAVEST]
+        for line in _lines(safe(brief.get(reason, reason)), room)
+    ]
     _print_verdict(artifact, gravest, console)
     if len(reasons) > GRAVEST:
         more = plural(len(reasons) - GRAVEST, "more reason")
@@ -54,6 +60,15 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     _print_verdict(artifact, reasons, console)
     if written is not None:
         _line(console, f"written: {written} and {written.with_suffix('.md').name}")
+
+
+def _lines(reason: str, room: int) -> list[str]:
+    """A reason in lines of whole words; of a long one the beginning, and where the rest stands."""
+    if len(reason) > LONGEST_REASON:
+        reason = f"{reason[:LONGEST_REASON].rpartition(' ')[0]} … (whole below all tables)"
+    return wrap(
+        reason, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _without_details(artifact: Artifact) -> dict[str, str]:

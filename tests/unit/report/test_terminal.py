@@ -61,9 +61,25 @@ def test_a_headline_keeps_the_numbers_of_a_rule_whatever_its_details(
     whole = f"fail: {rule.rule} on {rule.target}: {rule.text}"
     artifact = replace(make_artifact(), verdict=Verdict("fail", 1, (whole,), (rule,)))
     head, *_, last = printed(artifact, 100).split("FAIL (exit 1)")[1:]
-    assert "nDCG@5 0.775395, baseline 0.97512" in head.splitlines()[1]
-    assert "lost most" not in head.splitlines()[1]
+    brief = " ".join(head.partition("\n\n")[0].split())
+    assert "nDCG@5 0.775395, baseline 0.97512" in brief
+    assert "lost most" not in brief
     assert whole.strip() in last
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_the_first_lines_tell_what_to_do(make_artifact: MakeArtifact, width: int) -> None:
+    """Its middle was cut, and with it what was wrong."""
+    words = " ".join(f"word{number}" for number in range(40))
+    told, long = f"{words}; do this about it", f"{words} {words}; do that about it"
+    artifact = replace(make_artifact(), verdict=Verdict("fail", 1, (told, long), ()))
+    head, last = printed(artifact, width).split("FAIL (exit 1)\n")[1:]
+    brief = head.partition("\n\n")[0]
+    assert max(map(len, brief.splitlines())) <= width
+    plain = " ".join(brief.split())
+    assert plain.startswith(f"{told} {words} word0")
+    assert plain.endswith(" … (whole below all tables)")
+    assert long in last
 
 
 def test_terminal_says_where_the_files_are(make_artifact: MakeArtifact) -> None:
