@@ -103,6 +103,14 @@ def whole_path(path: Path) -> Path:
         ) from None
 
 
+def seen_from_here(path: Path) -> str:
+    """A path as it can be typed in the folder one is in; as it is where that is gone."""
+    try:
+        return os.path.relpath(path)
+    except FileNotFoundError:
+        return str(path)
+
+
 def holds_other(path: Path, *marks: bytes) -> bool:
     """Whether a file holds anything in whose beginning one of these marks lacks.
 

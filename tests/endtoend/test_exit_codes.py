@@ -311,7 +311,7 @@ def _gone_and_left_out(bench: Bench, suite: Path) -> None:
     entry = suite.read_text(encoding="utf-8")
     suite.write_text(entry.replace(MEMORY, other), encoding="utf-8")
     gone = bench.run("run", suite, "--junit", "junit.xml")
-    assert "remove baselines/test/memory-lexical-filter.json" in gone.stdout
+    assert "remove results/baselines/test/memory-lexical-filter.json" in gone.stdout
     assert 'name="memory/lexical/filter"' in (bench.folder / "junit.xml").read_text()
     path = max(bench.folder.glob("results/runs/test/*.json"), key=lambda p: p.stat().st_mtime_ns)
     because = bench.run("baseline", "accept", path)

@@ -13,7 +13,14 @@ import pytest
 
 from retrieverbench import files
 from retrieverbench.errors import InputError
-from retrieverbench.files import holds_other, open_file, read_whole, whole_path, write_whole
+from retrieverbench.files import (
+    holds_other,
+    open_file,
+    read_whole,
+    seen_from_here,
+    whole_path,
+    write_whole,
+)
 
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -153,3 +160,10 @@ def test_a_pipe_is_not_waited_for_to_see_what_it_holds(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert not holds_other(tmp_path / "pipe", b"mark")
     assert not holds_other(tmp_path / "absent", b"mark")
+
+
+@pytest.mark.usefixtures("folder_that_is_gone")
+def test_a_path_that_cannot_be_seen_from_here_is_named_whole(tmp_path: Path) -> None:
+    assert seen_from_here(tmp_path / "a") == str(tmp_path / "a")
+    os.chdir(tmp_path)
+    assert seen_from_here(tmp_path / "a") == "a"

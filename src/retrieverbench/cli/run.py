@@ -25,7 +25,7 @@ from retrieverbench.cli.jobs import (
 )
 from retrieverbench.cli.output import tell
 from retrieverbench.errors import AdapterError, InputError
-from retrieverbench.files import whole_path
+from retrieverbench.files import seen_from_here, whole_path
 
 if TYPE_CHECKING:
     import anyio
@@ -63,7 +63,7 @@ def run(chosen: Chosen, *, no_timing: bool, changing: tuple[str, ...]) -> int:
     artifact, crash = _measured(ready, plain=chosen.plain)
     with told_to_its_end():
         artifact = replace(artifact, suite_file=file, command=command)
-        verdict = _judged(artifact, prepared, baselines, refusals, crash)
+        verdict = _judged(artifact, ready, baselines, refusals, crash)
         return report(replace(artifact, verdict=verdict), ready)
 
 
@@ -139,7 +139,7 @@ def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
 
 def _judged(
     artifact: Artifact,
-    prepared: Prepared,
+    ready: Ready,
     baselines: Mapping[str, Baseline],
     refusals: Sequence[str],
     crash: str,
@@ -148,11 +148,16 @@ def _judged(
     from retrieverbench.gate import crashed, judge
     from retrieverbench.run import log_frames
 
-    policy = prepared.suite.leaks.inconclusive
+    suite = ready.prepared.suite
     try:
         if not crash:
             return judge(
-                artifact, prepared.rules, baselines, inconclusive_leaks=policy, refusals=refusals
+                artifact,
+                ready.prepared.rules,
+                baselines,
+                inconclusive_leaks=suite.leaks.inconclusive,
+                refusals=refusals,
+                folder=seen_from_here(ready.folder / "baselines"),
             )
     except Exception as error:  # noqa: BLE001 - what was measured is kept all the same
         crash = why_it_ended(error).reason

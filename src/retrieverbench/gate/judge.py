@@ -38,6 +38,7 @@ def judge(
     *,
     inconclusive_leaks: Literal["stop", "warn"] = "stop",
     refusals: Sequence[str] = (),
+    folder: str = "baselines",
 ) -> Verdict:
     """Evaluate every rule on every target and choose the exit code.
 
@@ -46,9 +47,9 @@ def judge(
     absent (3); a rule that fails, or a side channel that is not declared (1); nothing valid
     measured, or a clean result that is not proven (5); passed (0). The reasons name every kind
     that occurred. `baselines` are by target label, those of targets that the suite has no more
-    among them; `refusals` say which of them could not be read.
+    among them, and lie in the `folder`; `refusals` say which of them could not be read.
     """
-    results = evaluate_all(artifact, rules, baselines)
+    results = evaluate_all(artifact, rules, baselines, folder)
     return conclude(artifact, results, inconclusive_leaks=inconclusive_leaks, refusals=refusals)
 
 
@@ -101,7 +102,10 @@ def settled(found: list[Reason], results: Sequence[RuleResult]) -> Verdict:
 
 
 def evaluate_all(
-    artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
+    artifact: Artifact,
+    rules: Sequence[Rule],
+    baselines: Mapping[str, Baseline],
+    folder: str = "baselines",
 ) -> list[RuleResult]:
     """Every rule on every target that it applies to, the implied ones included."""
     of_rules = [
@@ -114,7 +118,7 @@ def evaluate_all(
         for rule in part
         if applies_to(rule, result.target)
     ]
-    return [*of_rules, *vanished(artifact, rules, baselines)]
+    return [*of_rules, *vanished(artifact, rules, baselines, folder)]
 
 
 def _always_on(artifact: Artifact, rules: Sequence[Rule], target: Target) -> Iterator[Rule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from shlex import quote
 
 from retrieverbench.gate.compare import differences, refusal
 from retrieverbench.gate.rules import applies_to
@@ -24,12 +25,16 @@ WITH_BASELINE = frozenset({"baseline", "tolerance"})
 
 
 def vanished(
-    artifact: Artifact, rules: Sequence[Rule], baselines: Mapping[str, Baseline]
+    artifact: Artifact,
+    rules: Sequence[Rule],
+    baselines: Mapping[str, Baseline],
+    folder: str = "baselines",
 ) -> Iterator[RuleResult]:
     """A failed row per target that is gone, and per target whose baseline holds more metrics.
 
-    `baselines` are by target label. What the command line left out of this run has not gone, and
-    nothing fails where no rule compares such a target with its baseline.
+    `baselines` are by target label, and lie in the `folder`, named so that it can be pasted. What
+    the command line left out of this run has not gone, and nothing fails where no rule compares
+    such a target with its baseline.
     """
     measured = {result.target.label: result for result in artifact.targets}
     for label, baseline in sorted(baselines.items()):
@@ -37,7 +42,7 @@ def vanished(
         if rule is None or is_left_out(baseline.target, artifact.command.only):
             continue
         if label not in measured:
-            yield _row(rule, label, "target of a baseline", _gone(artifact.suite, label))
+            yield _row(rule, label, "target of a baseline", _gone(artifact.suite, label, folder))
         elif lost := _lost_metrics(measured[label], artifact, baseline):
             yield _row(rule, label, "metrics of the baseline", lost)
 
@@ -53,10 +58,11 @@ def is_left_out(target: Target, only: Collection[str]) -> bool:
     return bool(only) and target.name not in only
 
 
-def _gone(suite: str, label: str) -> str:
+def _gone(suite: str, label: str, folder: str) -> str:
+    file = quote(f"{folder}/{baseline_file(suite, label)}")
     return (
         f"the suite has no such target any more, but an accepted run of it: bring it back or, if "
-        f"it was given up on purpose, remove baselines/{baseline_file(suite, label)}"
+        f"it was given up on purpose, remove {file}"
     )
 
 
