@@ -150,8 +150,20 @@ class Counting(Memory):
 
     async def search(self, query):
         answer = await super().search(query)
-        answer.total = self.chunks if "total" in query.want else None
+        answer.total = self.chunks if self.tells(query) else None
         return answer
+
+    def tells(self, query):
+        return "total" in query.want
+
+
+class Unasked(Counting):
+    \"\"\"The same in every answer, and nothing of it is declared.\"\"\"
+
+    capabilities = Counting.capabilities - {"total"}
+
+    def tells(self, query):
+        return True
 
 
 class Misshapen(Memory):
@@ -182,10 +194,11 @@ def test_what_stands_beside_own_hits_can_be_a_leak(bench: Bench, name: str, told
     assert declared.returncode == 4, declared.stdout
 
 
-def test_a_total_is_judged_alike_by_run_and_audit(bench: Bench) -> None:
+@pytest.mark.parametrize("name", ["Counting", "Unasked"])
+def test_a_total_is_judged_alike_by_run_and_audit(bench: Bench, name: str) -> None:
     """No chunk is shown: a side channel, exit 1, and nothing where it is declared."""
     (bench.folder / "beside.py").write_text(BESIDE)
-    target = 'adapter = "beside.py:Counting"\nmodes = ["lexical"]'
+    target = f'adapter = "beside.py:{name}"\nmodes = ["lexical"]'
     for declares, code in (("", 1), ("declares = { global_totals = true }", 0)):
         suite = bench.suite(f"{target}\n{declares}")
         for command in (("run",), ("leaks", "--probe", "P39", "--probe", "P22")):

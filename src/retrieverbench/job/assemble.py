@@ -147,14 +147,14 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
         late_failure=state.late_failure or _failed_probes(state, mode),
-        notes=(*state.notes, *_note_of_total(state, mode)),
+        notes=(*state.notes, *_notes_of_totals(state, mode)),
     )
 
 
-def _note_of_total(state: EntryState, mode: Mode) -> Iterator[str]:
-    total = state.totals.get(mode)
-    if total is not None and total.note:
-        yield total.note
+def _notes_of_totals(state: EntryState, mode: Mode) -> Iterator[str]:
+    for told in (state.told_totals.get(mode), state.totals.get(mode)):
+        if told is not None and told.note:
+            yield told.note
 
 
 def _failed_probes(state: EntryState, mode: Mode) -> str | None:
@@ -203,6 +203,7 @@ def _failed(empty: TargetResult, failure: BackendError) -> TargetResult:
 def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult | None) -> LeakCheck:
     mode = run.target.mode
     total = state.totals.get(mode)
+    told = [each for each in (state.told_totals.get(mode), total) if each is not None]
     found = [
         *state.findings.get(mode, ()),
         *_timed_findings(run.target.label, prepared.cases, timed),
@@ -214,7 +215,7 @@ def _leaks(prepared: Prepared, state: EntryState, run: Run, timed: TimedResult |
         canaries=state.canaries.get(mode),
         control=state.control.get(mode),
         totals=total.findings if total else (),
-        side_channel=total.side_channel if total else "",
+        side_channel=next((each.side_channel for each in told if each.side_channel), ""),
         tenants=len(prepared.chunks_per_tenant),
         distinct=distinct_questions(prepared.cases, run.results),
         stopped=state.probes_stopped,

@@ -54,19 +54,23 @@ async def _canaries(job: Job, state: EntryState, place: Place) -> None:
     ledger = CorpusLedger(corpus, chunks)
     for mode, run in state.runs.items():
         advance = job.progress.begin(f"{run.target.label}: canaries", len(canaries), "canaries")
-        state.canaries[mode] = CanaryResult()
-        await probe_canaries(
-            place.adapter,
-            canaries,
-            ledger,
-            target=run.target.label,
-            mode=mode,
-            k=suite.depth,
-            timeout=suite.timeout,
-            into=state.canaries[mode],
-            texts=corpus.owners_of_text,
-            on_done=counting(advance),
-        )
+        found = state.canaries[mode] = CanaryResult()
+        try:
+            await probe_canaries(
+                place.adapter,
+                canaries,
+                ledger,
+                target=run.target.label,
+                mode=mode,
+                k=suite.depth,
+                timeout=suite.timeout,
+                into=found,
+                texts=corpus.owners_of_text,
+                on_done=counting(advance),
+            )
+        finally:
+            for tenant, total in found.totals:
+                state.told_totals[mode].judge(tenant, total, "in a canary's words", further=1)
 
 
 async def _totals(job: Job, state: EntryState, place: Place) -> None:

@@ -11,9 +11,9 @@ from retrieverbench.job.leakcheck import check_leaks
 from retrieverbench.job.progress import counting
 from retrieverbench.job.state import EntryState
 from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
-from retrieverbench.leaks import check_result, foreign_texts
+from retrieverbench.leaks import ToldTotals, check_result, foreign_texts
 from retrieverbench.load import Subject, TimedResult, measure_closed
-from retrieverbench.model import CaseResult, Hit, LeakFinding, Mode, Run
+from retrieverbench.model import CaseResult, LeakFinding, Mode, Response, Run
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run import Abandoned, Place, ask_all, build_queries, one_line, text_of, uid_of
 from retrieverbench.storage import stored
@@ -45,7 +45,7 @@ async def ask_quality(job: Job, state: EntryState) -> None:
                 hidden=place.hidden,
                 keys=place.keys,
                 known=job.ledger if place.keys is None else (),
-                on_hits=_checking_texts(job, state, mode, place.keys or {}),
+                on_answer=_checking_answers(job, state, mode, place.keys or {}),
                 on_error=partial(first.setdefault, mode),
             )
         except Abandoned as error:
@@ -91,21 +91,23 @@ def _checking(
     return check
 
 
-def _checking_texts(
+def _checking_answers(
     job: Job, state: EntryState, mode: Mode, keys: Mapping[str, str]
-) -> Callable[[str, Sequence[Hit]], None]:
-    """Judges the texts of an answer that holds any, though none was asked for."""
+) -> Callable[[str, Response], None]:
+    """Judges the texts and the total that an answer bears, though none was asked for."""
     tenants = {case.id: case.tenant for case in job.prepared.cases}
     label = state.target(mode).label
     findings = state.findings.setdefault(mode, [])
     texts = stored(job.prepared.corpus.chunks).owners_of_text
+    counts, accepted = job.prepared.chunks_per_tenant, state.entry.declares.global_totals
+    totals = state.told_totals.setdefault(mode, ToldTotals(counts, accepted))
 
-    def check(case_id: str, hits: Sequence[Hit]) -> None:
+    def check(case_id: str, answer: Response) -> None:
+        hits, tenant = answer.hits, tenants[case_id]
+        totals.judge(tenant, answer.total, f"case {case_id!r}")
         uids = [uid_of(hit.uid, keys) if keys else hit.uid for hit in hits]
         findings.extend(
-            foreign_texts(
-                hits, uids, tenants[case_id], job.ledger, texts, target=label, case_id=case_id
-            )
+            foreign_texts(hits, uids, tenant, job.ledger, texts, target=label, case_id=case_id)
         )
 
     return check
@@ -149,9 +151,16 @@ async def ask_timed(job: Job, states: list[EntryState]) -> None:
         job.noise = take_noise(results)
         for state, mode, label in owners:
             if label in results:
-                state.timed[mode] = results[label]
-                if (error := results[label].abandoned) is not None:
-                    _lose(job, state, error)
+                _keep_timed(job, state, mode, results[label])
+
+
+def _keep_timed(job: Job, state: EntryState, mode: Mode, found: TimedResult) -> None:
+    state.timed[mode] = found
+    for index, total in found.totals.items():
+        case = job.prepared.cases[index]
+        state.told_totals[mode].judge(case.tenant, total, f"case {case.id!r}, timed")
+    if found.abandoned is not None:
+        _lose(job, state, found.abandoned)
 
 
 def _expected(job: Job, run: Run) -> list[int]:

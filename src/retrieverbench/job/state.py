@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError
-from retrieverbench.leaks import CanaryResult, ControlResult, TotalResult
+from retrieverbench.leaks import CanaryResult, ControlResult, ToldTotals, TotalResult
 from retrieverbench.load import TimedResult
 from retrieverbench.model import Chunk, LeakFinding, Mode, Plan, Query, Run, Target
 from retrieverbench.run import LoadedAdapter, Opened, Place, TargetEntry
@@ -42,6 +42,7 @@ class EntryState:
     control: dict[Mode, ControlResult] = field(default_factory=dict)
     canary_chunks: Sequence[Chunk] = ()
     totals: dict[Mode, TotalResult] = field(default_factory=dict)
+    told_totals: dict[Mode, ToldTotals] = field(default_factory=dict)
     probes_stopped: str | None = None
     late_failure: str | None = None
     notes: list[str] = field(default_factory=list)

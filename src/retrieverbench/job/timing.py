@@ -10,6 +10,7 @@ from retrieverbench.load import (
     ClosedPlan,
     Subject,
     TimedResult,
+    largest,
     noise_between,
     with_steadiness,
 )
@@ -68,7 +69,10 @@ def take_noise(results: dict[str, TimedResult]) -> Noise | None:
         first = results[target]
         seen = dict.fromkeys((*first.violations, *again.violations))
         results[target] = replace(
-            first, violations=tuple(seen), abandoned=first.abandoned or again.abandoned
+            first,
+            violations=tuple(seen),
+            abandoned=first.abandoned or again.abandoned,
+            totals=largest(first.totals, again.totals),
         )
         if first.timings is not None and again.timings is not None:
             noise = noise_between(target, first.timings, again.timings)

@@ -35,6 +35,7 @@ from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.totals import (
+    ToldTotals,
     TotalResult,
     ask_total,
     ask_unfiltered_total,
@@ -62,6 +63,7 @@ __all__ = [
     "RequestLog",
     "Scene",
     "TimedCounts",
+    "ToldTotals",
     "TotalResult",
     "Variant",
     "World",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retrieverbench.leaks.elsewhere import Told, shown_elsewhere
@@ -49,6 +49,26 @@ def findings_of(
             where=where,
             under="" if under == uid else under,
         )
+
+
+def over_counted(
+    total: int | None,
+    asker: TenantId,
+    world: World,
+    moved: Mapping[str, TenantId | None],
+    moving: Collection[str],
+) -> str:
+    """What a total tells beyond all that the asker ever owned in the place; "" if nothing.
+
+    What it was given, or is being given, may be counted already, and what it lost still.
+    """
+    if total is None:
+        return ""
+    gained = {uid for uid, owner in moved.items() if owner == asker} | set(moving)
+    own = world.owned(asker) + sum(world.ledger.get(uid) != asker for uid in gained)
+    if total <= own:
+        return ""
+    return f"{shown_tenant(asker)!r} was told a total of {total} chunks, and it owns {own}"
 
 
 def _place(told: Told, text: str) -> tuple[str, str]:

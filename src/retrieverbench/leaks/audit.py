@@ -106,6 +106,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         findings=[],
         labels=[],
         failures=[],
+        counted=[],
         controls=[],
         uncontrolled=[],
         facts={},

@@ -20,7 +20,7 @@ from retrieverbench.errors import BackendError
 from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.ledger import TELLING, Ledger, TextOwners, foreign_hits
 from retrieverbench.model import Chunk, LeakFinding, Mode, Query, Response, TenantId, What
-from retrieverbench.run import Abandoned, BadAnswer, check_response, search_once
+from retrieverbench.run import Abandoned, BadAnswer, read_response, search_once
 from retrieverbench.run.scan import plain_words, read_attribute, readable, strings_in
 
 ASKERS_PER_CANARY = 5
@@ -44,7 +44,8 @@ class CanaryResult:
 
     `planned` owners are to be asked, `owned` have been. `asked` counts searches of other
     tenants, `answered` those of them that gave a valid answer, `failed` all searches that
-    did not. `answers` and `hits` are of all answers that were judged, refused ones included.
+    did not. `answers` and `hits` are of all answers that were judged, refused ones included;
+    `totals` are those that answers bore, with who asked.
     """
 
     planned: int = 0
@@ -56,6 +57,7 @@ class CanaryResult:
     answers: int = 0
     hits: int = 0
     findings: list[LeakFinding] = field(default_factory=list)
+    totals: list[tuple[TenantId, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ async def _ask(
 ) -> None:
     try:
         answer = await search_once(adapter, probe.query, timeout)
-        hits = check_response(answer, probe.query)
+        read = read_response(answer, probe.query.k)
     except Abandoned:
         raise
     except BackendError as error:
@@ -160,7 +162,9 @@ async def _ask(
         uids = error.shown(ledger) if isinstance(error, BadAnswer) else []
         told = str(error)
     else:
-        uids, told = [hit.uid for hit in hits], ""
+        uids, told = [hit.uid for hit in read.hits], ""
+        if read.total is not None:
+            into.totals.append((probe.asker, read.total))
         into.answered += not probe.by_owner
         into.found_by_owner += probe.by_owner and probe.canary.chunk.uid in uids
     into.answers += answer is not None

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
+from retrieverbench.leaks.asking import GIVEN_UP
 from retrieverbench.leaks.world import World
 from retrieverbench.model import Arm, Chunk, Mode
+from retrieverbench.run import Abandoned
+
+MOST_UNANSWERED = 10
+"""Questions in a row that time out, find no connection or are too many; then the audit ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,15 @@ class Shelf:
 
     One that could not be opened is not tried again. `asked` are the questions that some probe
     has asked already, by mode and arm; `unanswered` the errors of the last ones, if those were
-    not answered at all.
+    not answered at all; `counted` the modes and arms in which a total was seen that counts
+    others' chunks: the first probe that sees it tells it for all.
     """
 
     stack: AsyncExitStack
     kept: dict[str, tuple[Adapter, World] | BackendError] = field(default_factory=dict)
     asked: defaultdict[tuple[Mode, Arm], set[int]] = field(default_factory=lambda: defaultdict(set))
     unanswered: list[str] = field(default_factory=list)
+    counted: set[tuple[Mode, Arm]] = field(default_factory=set)
 
     async def get(self, name: str, make: MakePlace) -> tuple[Adapter, World]:
         """The place of that name, made now if nobody asked before; its BackendError again."""
@@ -64,6 +71,19 @@ class Shelf:
         if isinstance(kept, BackendError):
             raise kept
         return kept
+
+    def anew(self) -> Shelf:
+        """The same for a probe that looks for totals: it tells what others have told, too."""
+        return replace(self, counted=set())
+
+    def answered(self, error: BackendError | None) -> None:
+        """End the audit of a backend that has stopped to answer; each question waits so long."""
+        if error is None or error.code not in GIVEN_UP:
+            self.unanswered.clear()
+            return
+        self.unanswered.append(str(error))
+        if len(self.unanswered) == MOST_UNANSWERED:
+            raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
 
 
 MakePlace = Callable[[AsyncExitStack], Awaitable[tuple[Adapter, World]]]

@@ -24,6 +24,8 @@ BELOW: tuple[Arm, ...] = ("below the guard",)
 prove both arms, and asked below it, they reach users' own retrievers too."""
 
 
+TOTALS: Severity = "medium"
+"""Of a total that counts others' chunks: a number tells of them, but no chunk is shown."""
 UNSEEN = (
     "what shows itself only with more hits, tenants or questions than it asks ('at most' in the "
     "report of an audit), and parts or paraphrases of a text"
@@ -72,7 +74,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         mode=scene.mode if probe.modes else None,
         arm=scene.arm,
         outcome=_outcome(scene),
-        leak_class="leak" if found else probe.leak_class,
+        leak_class="leak" if found else _class(probe, scene),
         severity="critical" if found else _severity(probe, scene),
         reason=scene.draw.without_tokens(_reason(scene)),
         control="; ".join(scene.controls),
@@ -100,17 +102,35 @@ def _labels(scene: Scene) -> tuple[WrongLabel, ...]:
     )
 
 
+def _class(probe: Probe, scene: Scene) -> LeakClass:
+    return "side channel" if _is_of_totals(scene) else probe.leak_class
+
+
+def _is_of_totals(scene: Scene) -> bool:
+    """Whether totals are all that failed, whatever the probe was looking for."""
+    return bool(scene.counted) and len(scene.counted) == len(_proven(scene))
+
+
+def _proven(scene: Scene) -> list[str]:
+    """The failures, but what may be owed to missing answers where answers were missing.
+
+    Where not one control was met, or a question had no answer for reasons of the moment, what
+    was missed says nothing of the tenant condition. A total that is too large misses nothing.
+    """
+    is_blind = scene.unanswered or (scene.uncontrolled and not scene.controls)
+    return scene.counted if is_blind else scene.failures
+
+
 def _severity(probe: Probe, scene: Scene) -> Severity:
     """The gravest of the failures, where they have severities of their own."""
+    if _is_of_totals(scene):
+        return TOTALS
     own = [probe.severity] if len(scene.grades) < len(scene.failures) or not scene.grades else []
     return min([*scene.grades, *own], key=SEVERITIES.index)
 
 
 def _outcome(scene: Scene) -> Outcome:
-    # Where not one control was met, or a question had no answer for reasons of the moment, what
-    # was missed says nothing of the tenant condition.
-    is_blind = scene.unanswered or (scene.uncontrolled and not scene.controls)
-    if scene.findings or (scene.failures and not is_blind):
+    if scene.findings or _proven(scene):
         return "fail"
     if scene.left_out:
         return "not applicable"
@@ -130,14 +150,14 @@ def _reason(scene: Scene) -> str:
         more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
         what = f"{first.part}{first.uid!r}, which {owner}{first.place}"
         return f"{first.tenant!r} was shown {what}{hint}{more}"
-    if scene.unanswered:
+    if scene.unanswered and not scene.counted:
         return (
             f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "
             f"so that what was missed proves nothing; the first: {scene.unanswered[0]}"
         )
-    if scene.failures:
-        more = f"; and {len(scene.failures) - 1} more" if len(scene.failures) > 1 else ""
-        return f"{scene.failures[0]}{more}"
+    if failures := _proven(scene) or scene.failures:
+        more = f"; and {len(failures) - 1} more" if len(failures) > 1 else ""
+        return f"{failures[0]}{more}"
     if scene.left_out:
         return scene.left_out
     if scene.uncontrolled:

@@ -15,9 +15,8 @@ from typing import TypeVar
 
 from retrieverbench.adapter import Adapter, Description
 from retrieverbench.errors import BackendError, TenantError
-from retrieverbench.leaks.accusing import findings_of
+from retrieverbench.leaks.accusing import findings_of, over_counted
 from retrieverbench.leaks.asking import (
-    GIVEN_UP,
     WANTED,
     Answer,
     Asked,
@@ -54,12 +53,10 @@ from retrieverbench.model import (
     WrongLabel,
     parse_tenant,
 )
-from retrieverbench.run import Abandoned, Misplaced, Step, uid_of
+from retrieverbench.run import Misplaced, Step, uid_of
 
 WRITE_TIMEOUTS = 20
 """A call that is no search is given up after so many times the search timeout."""
-MOST_UNANSWERED = 10
-"""Questions in a row that time out, find no connection or are too many; then the audit ends."""
 
 T = TypeVar("T")
 
@@ -72,7 +69,8 @@ class Scene:
     further places, for probes that write or need chunks of their own. `log` is None where the
     adapter records no requests; `sent` counts those that it saw. `moved` overrides the ledger
     while owners change: uid → owner, None once deleted. `left_out` says why the probe makes no
-    sense here, "" if it does. `grades` are severities of failures that have one of their own.
+    sense here, "" if it does. `grades` are severities of failures that have one of their own,
+    `counted` those failures that are totals of others' chunks, which no missing answer explains.
     `moving` are uids whose owner is changing, so that for a while nobody's seeing them is wrong.
     `declared` are properties that the target is known to have, by name; `description` is what
     the adapter said of the place that was opened first. `keys` translates the ids of an attached
@@ -112,6 +110,7 @@ class Scene:
     moving: set[str] = field(default_factory=set)
     declared: Mapping[str, Declared] = field(default_factory=dict)
     keys: Mapping[str, str] | None = None
+    counted: list[str] = field(default_factory=list)
     labels: list[WrongLabel] = field(default_factory=list)
     description: Description | None = None
     fidelity: Fidelity | None = None
@@ -142,6 +141,8 @@ class Scene:
             self.accept(accept, otherwise)
             return
         self.failures.append(f"{otherwise}; {accepted_by(accept)}" if accept else otherwise)
+        if accept == "global_totals":
+            self.counted.append(self.failures[-1])
         if severity is not None:
             self.grades.append(severity)
 
@@ -268,10 +269,14 @@ class Scene:
 
         # A backend that asks for fewer questions is waited for; what it then answers is whole.
         first = await until_answered(ask, self.timeout)
-        self._give_up(first.error)
+        self._note(first.error)
         if may_be_of_the_moment(first):
-            self._give_up((await until_answered(ask, self.timeout)).error)
+            self._note((await until_answered(ask, self.timeout)).error)
         return came
+
+    def _note(self, error: BackendError | None) -> None:
+        if self.shelf is not None:
+            self.shelf.answered(error)
 
     def _judged(self, asked: Asked, attempts: Sequence[Answer]) -> Seen:
         self._count(asked)
@@ -330,6 +335,7 @@ class Scene:
         asker = self.asker or query.tenant
         uids = answer.uids(self._ledger() if self.keys is None else ())
         self.judge(asker, [self.uid(key) for key in uids], told)
+        self._judge_total(asker, answer.total)
         self.sent += len(answer.sent.requests) if answer.sent else 0
         return Seen(
             uids=tuple(shown),
@@ -341,16 +347,13 @@ class Scene:
             seconds=answer.seconds,
         )
 
-    def _give_up(self, error: BackendError | None) -> None:
-        """End the audit of a backend that has stopped to answer; each question waits so long."""
-        if self.shelf is None:
-            return
-        if error is None or error.code not in GIVEN_UP:
-            self.shelf.unanswered.clear()
-            return
-        self.shelf.unanswered.append(str(error))
-        if len(self.shelf.unanswered) == MOST_UNANSWERED:
-            raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
+    def _judge_total(self, asker: TenantId, total: int | None) -> None:
+        """Above all that the asker ever owned it counts others' chunks, whatever was asked."""
+        told = over_counted(total, asker, self.world, self.moved, self.moving)
+        counted = self.shelf.counted if self.shelf else set[tuple[Mode, Arm]]()
+        if told and (self.mode, self.arm) not in counted:
+            counted.add((self.mode, self.arm))
+            self.expect(False, told, accept="global_totals")
 
     def owns(self, tenant: TenantId) -> bool:
         """Whether a chunk of the place is the tenant's, which below the guard may be anything."""

@@ -1,6 +1,7 @@
 """The total that a backend tells beside its hits: it must count the asker's own chunks alone.
 
-The smallest tenant asks in the words of many questions. A total above what it owns counts
+Any total of any answer is judged, whether it was asked for or not. Where the adapter declares
+`total`, the smallest tenant asks in the words of many questions. A total above what it owns counts
 others' chunks: a side channel, and no leak, since no chunk is shown. The positive control is the
 unfiltered control arm, whose total for the same question must be above that, or the question
 could not have shown it.
@@ -63,6 +64,48 @@ class TotalResult:
                 f"which is not above the asker's {self.own} chunks"
             )
         return ""
+
+
+@dataclass(slots=True)
+class ToldTotals:
+    """Totals of ordinary answers in one mode that are above all that their asker owns.
+
+    `own` are chunks by tenant. `answers` counts such answers, `first` tells the first.
+    """
+
+    own: Mapping[str, int]
+    accepted: bool = False
+    answers: int = 0
+    first: str = ""
+
+    def judge(self, tenant: TenantId, total: int | None, asked: str, *, further: int = 0) -> None:
+        """One answer; `further` chunks are the tenant's beside those of the corpus."""
+        own = self.own.get(tenant.value, 0) + further
+        if total is None or total <= own:
+            return
+        self.answers += 1
+        self.first = self.first or (
+            f"{tenant.value!r} was told a total of {total} chunks, and it owns {own} ({asked})"
+        )
+
+    @property
+    def side_channel(self) -> str:
+        """What they tell of others' chunks and the suite does not declare; "" if nothing."""
+        if not self.first or self.accepted:
+            return ""
+        return f"{self._told}; {accepted_by('global_totals')}"
+
+    @property
+    def note(self) -> str:
+        """What their reader should know where the suite declares them; "" if nothing."""
+        if not self.first or not self.accepted:
+            return ""
+        return f"totals count others' chunks, as [targets.declares] says: {self._told}"
+
+    @property
+    def _told(self) -> str:
+        more = f"; further such answers: {self.answers - 1}" if self.answers > 1 else ""
+        return f"{self.first}{more}"
 
 
 def total_question(query: Query, asker: TenantId, texts: Sequence[str]) -> Query:

@@ -5,6 +5,7 @@ from retrieverbench.load.closed import (
     ClosedPlan,
     Subject,
     TimedResult,
+    largest,
     measure_closed,
     query_order,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "derived",
     "empty_record",
     "impossible",
+    "largest",
     "measure_closed",
     "noise_between",
     "noise_faults",

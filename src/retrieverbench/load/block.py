@@ -60,8 +60,8 @@ class BlockRecord:
 
     `answers` holds k int32 per record: an ordinal, UNKNOWN or NO_ROW. `unknown` keeps as
     text what has no place there, unknown uids and rows beyond k, as (record number, rank from
-    1, uid). `server_ms` are the times
-    that the backend told, if it told any.
+    1, uid). `server_ms` are the times that the backend told, if it told any; `totals` what
+    answers bore though none was asked for, as (record number, total).
     """
 
     records: bytearray
@@ -70,6 +70,7 @@ class BlockRecord:
     k: int = 0
     unknown: list[tuple[int, int, str]] = field(default_factory=list)
     server_ms: list[float] = field(default_factory=list)
+    totals: list[tuple[int, int]] = field(default_factory=list)
 
 
 def empty_record(plan: BlockPlan) -> BlockRecord:
@@ -243,6 +244,8 @@ def _keep_answer(
             # Not so for NaN and infinity.
             plain = len(ordinals) == len(hits) and score - score == 0
             rows[len(ordinals)].pack_into(block.answers, number * plan.k * _ORDINAL, *ordinals)
+        if total is not None and plain:
+            block.totals.append((number, total))
         server_ms = response.server_ms  # type: ignore[union-attr]
         if plain and server_ms is not None:
             plain = type(server_ms) is float and 0.0 <= server_ms < inf
@@ -264,6 +267,8 @@ def _keep_odd_answer(
         uids = [hit.uid for hit in answer.hits]
         if answer.server_ms is not None:
             block.server_ms.append(answer.server_ms)
+        if answer.total is not None:
+            block.totals.append((number, answer.total))
     except BadAnswer as error:
         uids = error.shown(plan.ordinals)
         found = Code.WRONG_COUNT if len(error.uids) > plan.k else error.code

@@ -81,7 +81,8 @@ class TimedResult:
     """Timings, None if no block was finished, and the foreign rows seen meanwhile.
 
     A target that was `abandoned` has no timings: its slowest request is the one that lacks.
-    `rows` are those of all answers that were judged.
+    `rows` are those of all answers that were judged. `totals` are the largest that answers bore,
+    by the number of their query.
     """
 
     timings: Timings | None
@@ -89,6 +90,7 @@ class TimedResult:
     answers: int
     abandoned: Abandoned | None = None
     rows: int = 0
+    totals: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def finished(self) -> Timings:
@@ -278,7 +280,13 @@ def _result(
     seen = {(v.query, v.uid): v for block in (*unscored, *judged) for v in block.violations}
     answers = sum(block.count for block in measured.blocks)
     rows = sum(block.rows for block in judged)
-    return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned, rows)
+    totals = largest(*(block.totals for block in (*unscored, *judged)))
+    return TimedResult(timings, tuple(seen.values()), answers, measured.abandoned, rows, totals)
+
+
+def largest(*totals: Mapping[int, int]) -> dict[int, int]:
+    """The largest total of each query."""
+    return {query: max(t.get(query, 0) for t in totals) for told in totals for query in told}
 
 
 def _distinct(subject: Subject, blocks: Sequence[BlockRecord]) -> int:

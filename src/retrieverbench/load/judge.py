@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from retrieverbench.errors import Code
@@ -35,7 +35,8 @@ class Violation:
 class JudgedBlock:
     """Times in nanoseconds and final codes of one block, one entry per request.
 
-    `rows` are those of all answers that were looked up in the record of owners.
+    `rows` are those of all answers that were looked up in the record of owners. `totals` are the
+    largest that answers bore, by query.
     """
 
     start: NDArray[np.int64]
@@ -43,6 +44,7 @@ class JudgedBlock:
     code: NDArray[np.int32]
     violations: tuple[Violation, ...]
     rows: int = 0
+    totals: Mapping[int, int] = field(default_factory=dict)
 
 
 def judge_block(
@@ -79,12 +81,17 @@ def judge_block(
         query = int(query_index[number])
         owner = owners[uid].value if uid in owners else None
         violations.setdefault((query, uid), Violation(query, rank, uid, owner))
+    totals: dict[int, int] = {}
+    for number, total in block.totals:
+        query = int(query_index[number])
+        totals[query] = max(total, totals.get(query, 0))
     return JudgedBlock(
         records["start"],
         records["end"],
         code,
         tuple(violations.values()),
         int(rows[np.isin(code, _LOOKED_UP)].sum()) + sum(r > block.k for _, r, _ in block.unknown),
+        totals,
     )
 
 

@@ -13,11 +13,20 @@ import anyio
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import AdapterError, BackendError, Code, TimedOut
-from retrieverbench.model import CaseResult, Fidelity, GoldenCase, Hit, Mode, Query, Run, Target
+from retrieverbench.model import (
+    CaseResult,
+    Fidelity,
+    GoldenCase,
+    Mode,
+    Query,
+    Response,
+    Run,
+    Target,
+)
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run import foreign
 from retrieverbench.run.attach import uid_of
-from retrieverbench.run.checks import BadAnswer, check_response
+from retrieverbench.run.checks import BadAnswer, read_response
 from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound
 from retrieverbench.run.text import log_frames, one_line, place_in_file, text_of
 
@@ -66,7 +75,7 @@ async def ask_all(
     hidden: Collection[str] = (),
     keys: Mapping[str, str] | None = None,
     known: Container[str] = (),
-    on_hits: Callable[[str, Sequence[Hit]], None] = lambda _case_id, _hits: None,
+    on_answer: Callable[[str, Response], None] = lambda _case_id, _answer: None,
     on_error: Callable[[BackendError], object] = lambda _error: None,
 ) -> Run:
     """Ask every case once; `timeout` is in seconds and per case.
@@ -74,8 +83,8 @@ async def ask_all(
     A failure is the case's result with its code, never an empty list; it stops nothing.
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
     `keys` translates the ids of an attached index to uids. `known` are texts that count as
-    uids wherever they stand in an answer of a wrong shape. `on_hits` gets the case's id and a
-    copy of the hits of each answer as it comes, `on_error` each failure as it was raised.
+    uids wherever they stand in an answer of a wrong shape. `on_answer` gets the case's id and a
+    copy of each valid answer as it comes, `on_error` each failure as it was raised.
     Raises Abandoned at the first search that cannot be cancelled: the rest is not asked.
     """
     results: list[CaseResult | None] = [None] * len(cases)
@@ -86,7 +95,7 @@ async def ask_all(
     async def worker() -> None:
         for index in pending:
             try:
-                result, hits = await _ask(
+                result, answer = await _ask(
                     adapter, cases[index].id, queries[index], timeout, hidden, known, on_error
                 )
             except Abandoned as error:
@@ -95,7 +104,8 @@ async def ask_all(
                 return
             result = result if keys is None else _translated(result, keys)
             results[index] = result
-            on_hits(result.case_id, hits)
+            if answer is not None:
+                on_answer(result.case_id, answer)
             on_done(result)
 
     async with anyio.create_task_group() as tasks:
@@ -119,17 +129,17 @@ async def _ask(
     hidden: Collection[str],
     known: Container[str],
     on_error: Callable[[BackendError], object],
-) -> tuple[CaseResult, list[Hit]]:
+) -> tuple[CaseResult, Response | None]:
     try:
-        hits = check_response(await search_once(adapter, query, timeout), query)
+        answer = read_response(await search_once(adapter, query, timeout), query.k)
     except Abandoned:
         raise
     except BackendError as error:
         on_error(error)
         message = one_line(hide_secrets(text_of(error), hidden))
         refused = tuple(error.shown(known)) if isinstance(error, BadAnswer) else ()
-        return CaseResult(case_id, "error", (), error.code.word, message, refused), []
-    return CaseResult(case_id, "ok", tuple((hit.uid, hit.score) for hit in hits)), hits
+        return CaseResult(case_id, "error", (), error.code.word, message, refused), None
+    return CaseResult(case_id, "ok", tuple((hit.uid, hit.score) for hit in answer.hits)), answer
 
 
 def _translated(result: CaseResult, keys: Mapping[str, str]) -> CaseResult:

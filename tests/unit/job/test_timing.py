@@ -77,9 +77,10 @@ def test_without_a_pair_there_is_no_noise() -> None:
 
 
 def test_a_pair_that_was_cut_off_has_no_noise_but_its_leaks() -> None:
-    results = {"a": timed(1.0), "a (again)": TimedResult(None, (LEAK,), 0)}
+    results = {"a": timed(1.0), "a (again)": TimedResult(None, (LEAK,), 0, totals={2: 9})}
     assert take_noise(results) is None
     assert results["a"].violations == (LEAK,)
+    assert results["a"].totals == {2: 9}
 
 
 def test_a_second_measurement_that_could_not_be_ended_ends_the_first() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from retrieverbench.leaks import Draw, make_world
-from retrieverbench.leaks.accusing import findings_of
+from retrieverbench.leaks.accusing import findings_of, over_counted
 from retrieverbench.leaks.elsewhere import Told
+from retrieverbench.leaks.unguarded import unchecked_tenant
 from retrieverbench.model import Hit, LeakFinding, Response
 
 WORLD = make_world(Draw(5, ("acme", "globex")))
@@ -57,3 +58,16 @@ def test_a_text_under_an_own_id_is_a_text_and_names_both() -> None:
 def test_the_field_is_named_where_an_answer_has_one(told: Told, shown: str, where: str) -> None:
     first = found(told)
     assert (first.shown, first.where, first.under) == (shown, where, "")
+
+
+def test_a_total_may_count_all_that_the_asker_ever_owned() -> None:
+    own, gone, given = WORLD.owned(MINE), {OWN.uid: None}, {FOREIGN.uid: MINE}
+    assert over_counted(None, MINE, WORLD, {}, ()) == ""
+    assert over_counted(own, MINE, WORLD, gone, ()) == "", "it may be counted still"
+    assert over_counted(own + 1, MINE, WORLD, given, ()) == ""
+    assert over_counted(own + 1, MINE, WORLD, {}, {FOREIGN.uid, OWN.uid}) == "", "on its way"
+    assert over_counted(own + 1, MINE, WORLD, gone, ()) == (
+        f"{MINE.value!r} was told a total of {own + 1} chunks, and it owns {own}"
+    )
+    told = over_counted(1, unchecked_tenant([]), WORLD, {}, ())
+    assert told == "'list []' was told a total of 1 chunks, and it owns 0"

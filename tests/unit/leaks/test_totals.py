@@ -10,6 +10,7 @@ import pytest
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import Unavailable
 from retrieverbench.leaks import (
+    ToldTotals,
     TotalResult,
     ask_total,
     ask_unfiltered_total,
@@ -79,3 +80,23 @@ async def test_what_could_not_be_had_is_told(store: MakeStore) -> None:
 
     assert (await ask(store, failing)).note == "its total could not be had: down"
     assert "tells none" in (await ask(store, counting(None, None))).note
+
+
+def test_totals_of_ordinary_answers_are_judged_by_what_the_asker_owns() -> None:
+    told = ToldTotals({"acme": 1, "globex": 3})
+    for tenant, total, further in ((ACME, None, 0), (ACME, 1, 0), (GLOBEX, 4, 1)):
+        told.judge(tenant, total, "case 'c1'", further=further)
+    assert (told.side_channel, told.note) == ("", "")
+    for number in (2, 3):
+        told.judge(ACME, 4, f"case 'c{number}'")
+    assert told.side_channel == (
+        "'acme' was told a total of 4 chunks, and it owns 1 (case 'c2'); further such answers: 1; "
+        "declares = { global_totals = true } in the target accepts it"
+    )
+
+
+def test_declared_ones_are_a_note() -> None:
+    told = ToldTotals({}, accepted=True)
+    told.judge(ACME, 4, "case 'c1'")
+    assert told.side_channel == ""
+    assert told.note.startswith("totals count others' chunks, as [targets.declares] says: 'acme'")

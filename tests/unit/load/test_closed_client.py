@@ -260,7 +260,9 @@ async def test_fields_beside_the_hits_are_checked(
     async def search(_query: Query) -> Response:
         return Response([Hit("acme/1", 1.0)], **fields)
 
-    assert (await measure(search)).finished.errors == errors
+    found = await measure(search)
+    assert found.finished.errors == errors
+    assert set(found.totals.values()) == (set() if errors else {3})
 
 
 async def test_cancelled_measurement_leaves_nothing_running() -> None:

@@ -265,3 +265,14 @@ async def test_a_known_uid_in_an_answer_of_a_wrong_shape_is_kept_for_the_ledger(
     for known, kept in (({"globex/9"}, ("globex/9",)), (set[str](), ())):
         run = await ask(answer, known=known)
         assert {(result.status, result.refused) for result in run.results} == {("error", kept)}
+
+
+async def test_answers_are_handed_on_as_they_come_failed_ones_are_not() -> None:
+    seen: list[tuple[str, int | None]] = []
+
+    def answer(query: Query) -> Any:
+        number = int(query.text.split()[1])
+        return Unavailable("down") if number == 0 else Response([], total=number)
+
+    await ask(answer, on_answer=lambda case_id, found: seen.append((case_id, found.total)))
+    assert sorted(seen) == [(f"c{n}", n) for n in range(1, 9)]

@@ -13,6 +13,7 @@ from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, UNSEEN, Probe
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.model import Hit, Response, TenantId, make_uid
 from retrieverbench.run import Abandoned, BadAnswer, read_response
 
@@ -28,9 +29,20 @@ _INSIDES = re.compile(
 
 
 async def totals(scene: Scene) -> None:
-    """A total counts the asker's own chunks only."""
+    """A total counts the asker's own chunks only, one that nobody asked for, too."""
+    scene.shelf = scene.shelf and scene.shelf.anew()
     tenants = scene.world.tenants
-    for tenant, other in zip(tenants, tenants[1:] + tenants[:1], strict=True):
+    pairs = list(zip(tenants, tenants[1:] + tenants[:1], strict=True))
+    is_told = [await _ordinary(scene, *pair) for pair in pairs]
+    if "total" in scene.capabilities:
+        await _asked_for(scene, pairs)
+    elif not any(is_told):
+        scene.left_out = "the adapter does not declare total, and its ordinary answers bear none"
+
+
+async def _asked_for(scene: Scene, pairs: Sequence[tuple[TenantId, TenantId]]) -> None:
+    """What it says of totals: how many of the asker's chunks match."""
+    for tenant, other in pairs:
         await _total_of_part(scene, tenant)
         own = scene.world.owned(tenant)
         vector = scene.world.chunks[tenant][0].vector
@@ -42,7 +54,6 @@ async def totals(scene: Scene) -> None:
                 continue
             scene.expect(seen.total is not None, f"{who} asked for a total and got none")
             total = seen.total or 0
-            scene.expect(total <= own, f"{who} was told a total of {total}", accept="global_totals")
             if asked == tenant:
                 words = scene.world.own_words
                 scene.control(bool(seen.uids), f"{who} finds chunks by {words}", seen)
@@ -56,6 +67,47 @@ async def totals(scene: Scene) -> None:
                     f"{who} was told that {total} hold a word that only others use",
                     accept="global_totals",
                 )
+
+
+async def _ordinary(scene: Scene, tenant: TenantId, other: TenantId) -> bool:
+    """Whether answers to ordinary questions bear a total, of which nobody said what it counts.
+
+    Hits, matches or all that the tenant owns: none of these grows by what others' chunks alone
+    meet. All of its own that do are asked for, so that they are among the hits.
+    """
+    world, vector = scene.world, scene.world.chunks[tenant][0].vector
+    ask = partial(scene.ask, tenant.value, vector=vector)
+    own = await ask(world.only[tenant])
+    scene.control(bool(own.uids), f"{tenant.value!r} finds chunks by {world.own_words}", own)
+    if world.exported:
+        return own.total is not None
+    ask = partial(ask, k=world.owned(tenant))
+    absent = scene.draw.words("absent")[0]
+    seen = [own, await ask(world.only[other]), await ask(absent)]
+    _expect_no_more(scene, tenant, seen[1:], 0, "a word that only others use")
+    if "where" in scene.capabilities:
+        key = scene.draw.words("keys")[0]
+        value = world.chunks[tenant][0].metadata[key]
+        seen += [await ask(world.only[tenant], where={key: each}) for each in (value, absent)]
+        passing = sum(chunk.metadata.get(key) == value for chunk in world.chunks[tenant])
+        _expect_no_more(scene, tenant, seen[3:], passing, "a value that others' chunks have")
+    return any(each.total is not None for each in seen)
+
+
+def _expect_no_more(
+    scene: Scene, tenant: TenantId, seen: Sequence[Seen], own: int, what: str
+) -> None:
+    """Beside the answer for what no chunk meets one for `what`, which `own` of the asker's meet."""
+    told, without = (each.total or 0 for each in seen)
+    more, rest = (
+        number - len(each.uids) for number, each in zip((told, without), seen, strict=True)
+    )
+    scene.expect(
+        told <= max(own, without) or more <= rest,
+        f"{tenant.value!r} was told a total of {told} for {what}, which {own} of its own chunks "
+        f"meet, and of {without} for one that no chunk has",
+        accept="global_totals",
+    )
 
 
 async def _total_of_part(scene: Scene, tenant: TenantId) -> None:
@@ -203,10 +255,10 @@ PROBES = (
         "totals",
         "side channel",
         "medium",
-        "A total counts others' chunks: count under the condition that is searched under.",
+        "A total counts others' chunks: count under the condition that is searched under, or tell "
+        "none. Every total in any answer is judged, whether the adapter declares `total` or not.",
         totals,
         asks_only=True,
-        needs=frozenset({"total"}),
         arms=BELOW,
     ),
     Probe(

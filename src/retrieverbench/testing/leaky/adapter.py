@@ -88,7 +88,9 @@ class LeakyAdapter:
     def with_fault(cls, name: str) -> type[Self]:
         """The same adapter with one of FAULTS; InputError for another name."""
         _check(name, "with_fault")
-        return cast("type[Self]", type(f"Leaky_{name}", (cls,), {"fault": name}))
+        told = cls.capabilities - FAULTS[name].hides
+        changed = {"fault": name, "capabilities": told}
+        return cast("type[Self]", type(f"Leaky_{name}", (cls,), changed))
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:

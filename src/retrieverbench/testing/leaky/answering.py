@@ -10,7 +10,7 @@ from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.testing.leaky.conditions import ANYBODY, instead, matching
 from retrieverbench.testing.leaky.fault import Fault
-from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit, passes
+from retrieverbench.testing.leaky.points import Condition, Row, Store, as_hit, passes, words
 
 CORPUS = ("fernhill", "kestrelpay", "larkmoor", "oakridge", "quillworks", "stonebay", "wrenfield")
 """The tenants of the suite, as it were, for which the adapter is audited."""
@@ -139,6 +139,20 @@ def _total_beside_conditions(response: Response, query: Query, store: Store) -> 
     )
 
 
+def _counted_unasked(response: Response, _query: Query, store: Store) -> Response:
+    return replace(response, total=len(store.rows))
+
+
+def _matches_unasked(response: Response, query: Query, store: Store) -> Response:
+    """How many chunks of anybody's hold a word of the question and meet the user's condition."""
+    asked = set(words(query.text))
+    rows = store.rows.values()
+    total = sum(
+        bool(asked & row.words.keys()) and passes(row.metadata, query.where) for row in rows
+    )
+    return replace(response, total=total)
+
+
 def _longer(response: Response, query: Query, store: Store) -> Response:
     """The k own hits, as they should be, and a foreign one behind them."""
     more: list[Hit] = []
@@ -184,6 +198,20 @@ _COUNTS = (
         "capitals do not count in counts",
         ("P44",),
         {"owners": _count_folded},
+    ),
+)
+_UNASKED = (
+    (
+        "total_unasked",
+        "every answer bears a total of all tenants, which nothing declares",
+        ("P01", "P39"),
+        {"shaped": _counted_unasked},
+    ),
+    (
+        "matches_unasked",
+        "every answer bears the number of all tenants' matches, which nothing declares",
+        ("P39",),
+        {"shaped": _matches_unasked},
     ),
 )
 _AGAINST_THE_AUDIT = (
@@ -239,6 +267,10 @@ FAULTS = (
             ("against the audit itself", _AGAINST_THE_AUDIT),
         )
         for name, tells, probes, changes in rows
+    ),
+    *(
+        Fault(name, "statistics", tells, probes, changes, hides=frozenset({"total"}))
+        for name, tells, probes, changes in _UNASKED
     ),
     Fault(
         "always_empty",

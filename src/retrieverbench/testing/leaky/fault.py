@@ -13,7 +13,7 @@ class Fault:
 
     `tells` is one line on what goes wrong. `probes` are the numbers of those that must catch
     it. `outcome` is what they must conclude: a retriever that finds nothing cannot leak, and
-    is caught by being inconclusive.
+    is caught by being inconclusive. What it `hides` is done and not declared.
     """
 
     name: str
@@ -22,3 +22,4 @@ class Fault:
     probes: tuple[str, ...]
     changes: Mapping[str, Any]
     outcome: Literal["fail", "inconclusive"] = "fail"
+    hides: frozenset[str] = frozenset()
