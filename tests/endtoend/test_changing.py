@@ -130,3 +130,18 @@ def test_other_vectors_of_the_same_chunks_are_another_embedding(bench: Bench) ->
     told = " ".join(refused.stdout.split())
     assert "embedding.chunk_vectors: baseline 'sha256:" in told
     assert "add --changing embedding" in refused.stdout
+    _without_a_question(bench, suite)
+
+
+def _without_a_question(bench: Bench, suite: Path) -> None:
+    """Told before any engine starts."""
+    lines = (bench.folder / "questions.jsonl").read_text(encoding="utf-8").splitlines(True)
+    bench.with_file("questions.jsonl", "".join(line for line in lines if line != lines[0]))
+    text = suite.read_text(encoding="utf-8")
+    engine = 'adapter = "pgvector", engine = "embedded"'
+    bench.with_file(suite.name, text.replace('adapter = "memory"', engine))
+    done = bench.run("run", suite)
+    assert done.returncode == 2, done.stdout
+    question = json.loads(lines[0])["query"]
+    assert f"questions.jsonl: no vector for the question {question!r}; add a line" in done.stderr
+    assert "starting" not in done.stderr

@@ -95,8 +95,8 @@ async def run_audit(
     reading, complete = job, False
     engines = Engines(fetching(progress), compose)
     async with stopped_by(interrupt.wait), engines:
-        begin_engines([each.state for each in audited], engines)
         reading = await read_questions(job, [each.state for each in audited if each.is_read])
+        begin_engines([each.state for each in audited], engines)
         refusals = []
         for each in audited:
             try:

@@ -110,11 +110,12 @@ def _artifact(begun: Begun, *, complete: bool) -> Artifact:
 async def _measure(job: Job, states: list[EntryState], engines: Engines) -> None:
     """All passes, with every place open from its first use to the end.
 
-    What a suite can have wrong is found first: every adapter is opened before a text is
-    embedded, and nothing is loaded before every engine has started, since loading is timed.
+    What a suite can have wrong is found first: the model is opened before an engine starts, every
+    adapter before a text is embedded, and nothing is loaded before every engine has started,
+    since loading is timed.
     """
-    begin_engines(states, engines)
     embedding = await open_model(job, states)
+    begin_engines(states, engines)
     async with AsyncExitStack() as places:
         for state in states:
             await open_target(job, state, engines, places)

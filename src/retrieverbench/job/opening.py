@@ -61,13 +61,18 @@ def begin_engines(states: Sequence[EntryState], engines: Engines) -> None:
 
 
 async def open_model(job: Job, states: list[EntryState]) -> Embedding | None:
-    """The embedder; without one the modes that need vectors are not measured."""
+    """The embedder; without one the modes that need vectors are not measured.
+
+    Raises InputError for a wrong [embedding] table, and where shipped vectors lack a question.
+    """
     suite = job.prepared.suite
     if not job.prepared.needs_vectors:
         return None
     try:
         line = suite.line("embedding")
         embedding = await open_embedding(suite.embedding, job.environ, suite=suite.path, line=line)
+        if not embedding.is_model:
+            await embedding.embedder.embed_queries([case.query for case in job.prepared.cases])
     except BackendError as error:
         job.progress.note(f"dense and hybrid: not measured: {one_line(error)}")
         for state in states:

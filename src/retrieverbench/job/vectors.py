@@ -39,11 +39,14 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """An embedder that was tried, and the cache that keeps its vectors."""
+    """An embedder that was tried, and the cache that keeps its vectors.
+
+    One that is no model looks up what was shipped: it takes no time, and can make no vector anew.
+    """
 
     embedder: Embedder
     cache: VectorCache
-    checks_vectors: bool
+    is_model: bool
 
 
 async def open_embedding(
@@ -67,7 +70,7 @@ async def open_embedding(
     except InputError as error:
         raise InputError(*(_placed(where, fault) for fault in error.faults)) from error
     cache = VectorCache(Path(settings.cache)) if settings.cache else VectorCache()
-    return Embedding(embedder, cache, checks_vectors=settings.kind != "shipped")
+    return Embedding(embedder, cache, is_model=settings.kind != "shipped")
 
 
 def chunk_vectors(suite: Suite) -> dict[str, str]:
@@ -96,7 +99,7 @@ async def embed_set(
     made with, which a few of them show: InputError otherwise.
     """
     embedder, cache = embedding.embedder, embedding.cache
-    if embedding.checks_vectors and stored(corpus.chunks).vectors is not None:
+    if embedding.is_model and stored(corpus.chunks).vectors is not None:
         await probe_embedder(corpus, embedder)
     embedded, before = corpus, 0
     if with_chunks:
