@@ -65,6 +65,18 @@ def test_broken_lines_are_named(bench: Bench, run: str, qrels: str, message: str
     assert done.stdout == ""
 
 
+def test_swapped_files_are_one_line(bench: Bench) -> None:
+    bench.with_file("a run.txt", "q Q0 a 1 2.0 x\n").with_file("qrels.txt", QRELS)
+    done = bench.run("score", "qrels.txt", "a run.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "name the run first: retrieverbench score 'a run.txt' qrels.txt\n"
+    assert done.stderr == (
+        f"error: qrels.txt: holds judgements, and a run.txt a run, as their columns tell; {told}"
+    )
+    twice = bench.run("score", "a run.txt", "a run.txt")
+    assert "judgements have the columns" in twice.stderr
+
+
 def test_unknown_names_are_named_with_the_nearest(bench: Bench) -> None:
     (bench.folder / "r").write_text("q Q0 a 1 2.0 x\n", encoding="utf-8")
     (bench.folder / "j").write_text("q 0 a 1\n", encoding="utf-8")

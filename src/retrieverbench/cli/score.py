@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,8 @@ from retrieverbench.cli.output import reader_may_leave, tell
 from retrieverbench.errors import InputError, RetrieverBenchError
 
 if TYPE_CHECKING:
+    from retrieverbench.golden.runs import TrecRun
+    from retrieverbench.golden.trec import Qrels
     from retrieverbench.metrics import TrecScores
 
 DEFAULT_METRICS = "nDCG@10,Recall@100,MRR"
@@ -54,14 +57,10 @@ def score(
 
     What was unusual in them is told on standard error. Exits 5 when no mean could be computed.
     """
-    from retrieverbench.golden.runs import read_run
-    from retrieverbench.golden.trec import Negative, read_qrels
     from retrieverbench.metrics import score_trec
 
     names = _names(metrics, convention)
-    negative: Negative = "refuse" if convention == "house" else "keep"
-    qrels = read_qrels(qrels_file, negative=negative)
-    run = read_run(run_file)
+    run, qrels = _read(run_file, qrels_file, convention)
     result = score_trec(run.lists, qrels.grades, names, convention)
     with reader_may_leave():
         _print(result, names, as_json=as_json)
@@ -79,6 +78,24 @@ def score(
         return 0
     tell(f"error: nothing valid was measured: {_why_none(result)}")
     return NOTHING_VALID
+
+
+def _read(run_file: Path, qrels_file: Path, convention: str) -> tuple[TrecRun, Qrels]:
+    """Both files; InputError with every fault of one of them, or that they are swapped."""
+    from retrieverbench.golden.runs import read_run
+    from retrieverbench.golden.text import columns_of
+    from retrieverbench.golden.trec import read_qrels
+
+    try:
+        qrels = read_qrels(qrels_file, negative="refuse" if convention == "house" else "keep")
+        return read_run(run_file), qrels
+    except InputError:
+        if columns_of(run_file) not in {3, 4} or columns_of(qrels_file) < 6:
+            raise
+    raise InputError(
+        f"{run_file}: holds judgements, and {qrels_file} a run, as their columns tell; name the "
+        f"run first: retrieverbench score {quote(str(qrels_file))} {quote(str(run_file))}"
+    )
 
 
 def _names(metrics: str | None, convention: str) -> list[str]:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import BufferedReader
 from itertools import compress, count, pairwise
 from operator import ne
@@ -111,6 +112,16 @@ def read_rows(first: int, block: bytes, faults: Faults) -> Iterator[tuple[int, l
         line = plain_line(piece, number, faults)
         if line is not None:
             yield number, [word for word in line.replace("\t", " ").split(" ") if word]
+
+
+def columns_of(path: Path) -> int:
+    """How many words the first line of a file has, 0 where none can be read."""
+    ignored = Faults(str(path))
+    with suppress(InputError):
+        for number, block in read_blocks(path, ignored):
+            for _, words in read_rows(number, block, ignored):
+                return len(words)
+    return 0
 
 
 def plain_line(piece: bytes, number: int, faults: Faults) -> str | None:
