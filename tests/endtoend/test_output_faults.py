@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import mmap
+import os
 import select
 import shutil
 import signal
@@ -75,14 +76,16 @@ def test_a_report_that_nobody_gets_does_not_pass(
 def test_a_disk_that_fills_up_leaves_nothing_half_written(bench: Bench) -> None:
     """A limit on the size of files (8 KiB) stands for the disk."""
     command = f"ulimit -f 8; trap '' XFSZ; '{COMMAND}' run suite.toml --no-timing 2>&1"
+    (bench.folder / "tmp").mkdir()
     done = subprocess.run(
-        ["bash", "-c", command],
+        ["bash", "-c", command], env={**os.environ, "TMPDIR": str(bench.folder / "tmp")},
         cwd=bench.folder, capture_output=True, text=True, check=False, timeout=150,
     )  # fmt: skip
     assert done.returncode == 5, done.stdout
     assert ".json: cannot be written: File too large" in done.stdout
     assert "error: it passed, but nothing valid was kept: exit 5" in done.stdout
     assert not list(bench.folder.glob("results/runs/*/*"))
+    assert not list((bench.folder / "tmp").iterdir())
 
 
 def test_an_encoding_without_our_letters_hides_no_leak(bench: Bench) -> None:

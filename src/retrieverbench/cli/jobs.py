@@ -372,7 +372,11 @@ def _elsewhere(name: str, artifact: Artifact) -> Path | None:
     from retrieverbench.report import dump_artifact
 
     with suppress(Exception):  # why it could not be written where it belongs is told
-        path = Path(tempfile.mkdtemp(prefix="retrieverbench-")) / name
-        write_whole(path, dump_artifact(artifact))
-        return path
+        folder = Path(tempfile.mkdtemp(prefix="retrieverbench-"))
+        try:
+            write_whole(folder / name, dump_artifact(artifact))
+        except BaseException:
+            folder.rmdir()
+            raise
+        return folder / name
     return None
