@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
+from retrieverbench.cli.output import tell
+
 if TYPE_CHECKING:
     from retrieverbench.errors import AdapterError, BackendError
+    from retrieverbench.model import Artifact
 
 PACKAGE = Path(__file__).parents[1]
+
+
+def whole_or_cut_off(
+    work: Callable[[], Artifact], cut_off: Callable[[BackendError], Artifact | None]
+) -> tuple[Artifact, str]:
+    """What `work` returns or is left of it, and how the harness crashed, "" if it did not.
+
+    What foreign code broke off is told by the targets. Raises what ended the work where `cut_off`
+    says that nothing is left.
+    """
+    from retrieverbench.errors import AdapterError
+    from retrieverbench.run import log_frames
+
+    try:
+        return work(), ""
+    except (Exception, SystemExit) as error:
+        why = why_it_ended(error)
+        log_frames(error)
+        artifact = cut_off(why)
+        if artifact is None:
+            raise
+        tell(f"error: {why}")
+        return artifact, "" if isinstance(why, AdapterError) else why.reason
 
 
 def foreign_end(error: BaseException) -> AdapterError | None:

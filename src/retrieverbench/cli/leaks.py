@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from retrieverbench.cli.crash import whole_or_cut_off
 from retrieverbench.cli.ending import told_to_its_end
-from retrieverbench.cli.jobs import Chosen, make_ready, measure, report, suite_options
+from retrieverbench.cli.jobs import Chosen, Ready, make_ready, measure, report, suite_options
 from retrieverbench.cli.lists import nearest_probe
 from retrieverbench.errors import InputError
 
@@ -57,20 +58,7 @@ def leaks(
     suite = ready.prepared.suite
     _check_accepted(suite, {probe.id for probe in CATALOG})
 
-    async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
-        from retrieverbench.job import run_audit
-
-        return await run_audit(
-            ready.prepared,
-            os.environ,
-            progress,
-            interrupt,
-            probes=probes,
-            compose=ready.services,
-            seed=seed,
-        )
-
-    artifact = measure(work, plain=chosen.plain)
+    artifact = _found(ready, probes, seed, plain=chosen.plain)
     with told_to_its_end():
         verdict = judge_audit(
             artifact,
@@ -79,6 +67,24 @@ def leaks(
             accepted=suite.leaks.accept_inconclusive,
         )
         return report(replace(artifact, verdict=verdict), ready)
+
+
+def _found(ready: Ready, probes: Sequence[Probe], seed: int | None, *, plain: bool) -> Artifact:
+    """The audit; of one that was broken off what was found until then, which is never a pass."""
+    from retrieverbench.job import BegunAudit, begin_audit, cut_off_audit, run_audit
+
+    begun: list[BegunAudit] = []
+
+    async def work(progress: Progress, interrupt: anyio.Event) -> Artifact:
+        prepared = ready.prepared
+        begun.append(begin_audit(prepared, os.environ, progress, probes=probes, seed=seed))
+        return await run_audit(begun[0], interrupt, ready.services)
+
+    artifact, _ = whole_or_cut_off(
+        lambda: measure(work, plain=plain),
+        lambda why: cut_off_audit(begun[0], why) if begun else None,
+    )
+    return artifact
 
 
 def _check_accepted(suite: Suite, known: Collection[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieverbench.cli.crash import REMEDY, why_it_ended
+from retrieverbench.cli.crash import REMEDY, whole_or_cut_off, why_it_ended
 from retrieverbench.cli.ending import told_to_its_end
 from retrieverbench.cli.jobs import (
     NEEDED_FOR_TIMES,
@@ -24,7 +24,7 @@ from retrieverbench.cli.jobs import (
     suite_options,
 )
 from retrieverbench.cli.output import tell
-from retrieverbench.errors import AdapterError, InputError
+from retrieverbench.errors import InputError
 from retrieverbench.files import seen_from_here, whole_path
 
 if TYPE_CHECKING:
@@ -110,13 +110,8 @@ def _baselines(
 
 
 def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
-    """What was measured, and how the harness crashed, "" if it did not.
-
-    What foreign code broke off is told by the targets. Raises what ended the job before anything
-    was measured.
-    """
+    """What was measured, and how the harness crashed, "" if it did not."""
     from retrieverbench.job import Begun, begin_suite, cut_off, run_suite
-    from retrieverbench.run import log_frames
 
     begun: list[Begun] = []
 
@@ -125,16 +120,10 @@ def _measured(ready: Ready, *, plain: bool) -> tuple[Artifact, str]:
         return await run_suite(begun[0], interrupt, ready.services)
 
     needed = NEEDED_FOR_TIMES if ready.prepared.suite.timing.enabled else NEEDED_LATER
-    try:
-        return measure(work, plain=plain, needed=needed), ""
-    except (Exception, SystemExit) as error:
-        why = why_it_ended(error)
-        log_frames(error)
-        artifact = cut_off(begun[0], why) if begun else None
-        if artifact is None:
-            raise
-        tell(f"error: {why}")
-        return artifact, "" if isinstance(why, AdapterError) else why.reason
+    return whole_or_cut_off(
+        lambda: measure(work, plain=plain, needed=needed),
+        lambda why: cut_off(begun[0], why) if begun else None,
+    )
 
 
 def _judged(

@@ -31,6 +31,7 @@ from retrieverbench.leaks import (
     Probe,
     RequestLog,
     Scene,
+    UnderWay,
     Variant,
     World,
     audit_target,
@@ -58,11 +59,13 @@ _ONE_TENANT = "the corpus has one tenant: there is nobody to leak to"
 
 @dataclass(slots=True)
 class Audited:
-    """One entry: what was opened, and the results so far."""
+    """One entry: what was opened, the results so far and the running probe's; whether it ended."""
 
     state: EntryState
     probes: Sequence[Probe]
     results: list[ProbeResult] = field(default_factory=list)
+    under_way: UnderWay = field(default_factory=UnderWay)
+    is_done: bool = False
 
     @property
     def is_read(self) -> bool:
@@ -71,56 +74,100 @@ class Audited:
         return state.loaded is not None and not is_loaded(state.entry, state.loaded)
 
 
-async def run_audit(
+@dataclass(slots=True)
+class BegunAudit:
+    """An audit from its first step on; what it finds gathers in it.
+
+    `reading` is the job for targets that are only read, once their questions have vectors.
+    """
+
+    job: Job
+    reading: Job
+    audited: list[Audited]
+    draw: Draw
+
+
+def begin_audit(
     prepared: Prepared,
     environ: Mapping[str, str],
     progress: Progress,
-    interrupt: anyio.Event,
     *,
     probes: Sequence[Probe],
-    compose: Compose | None = None,
     seed: int | None = None,
-) -> Artifact:
-    """Probe every target of a checked suite and return the artifact, without a verdict.
+) -> BegunAudit:
+    """An audit of every target of a checked suite, before its first step.
 
     What is asked is drawn by `seed`; without one by a new seed, which the artifact names.
-
-    A target that fails is left out from there on and the others are probed. When
-    `interrupt` is set, what was found is kept and the artifact says `complete = False`.
     """
     job = make_job(prepared, environ, progress)
     job.dimension = DIMENSION
     draw = Draw(new_seed() if seed is None else seed, tuple(prepared.chunks_per_tenant))
     audited = [Audited(_quickly_started(state), probes) for state in make_states(prepared)]
-    reading, complete = job, False
-    engines = Engines(fetching(progress), compose)
+    return BegunAudit(job, job, audited, draw)
+
+
+async def run_audit(
+    begun: BegunAudit, interrupt: anyio.Event, compose: Compose | None = None
+) -> Artifact:
+    """Probe every target and return the artifact, without a verdict.
+
+    A target that fails is left out from there on and the others are probed. When
+    `interrupt` is set, what was found is kept and the artifact says `complete = False`. For
+    whatever it raises see `cut_off_audit`.
+    """
+    job, audited, complete = begun.job, begun.audited, False
+    engines = Engines(fetching(job.progress), compose)
     async with stopped_by(interrupt.wait), engines:
-        reading = await read_questions(job, [each.state for each in audited if each.is_read])
+        read = [each.state for each in audited if each.is_read]
+        begun.reading = await read_questions(job, read)
         begin_engines([each.state for each in audited], engines)
         refusals = []
         for each in audited:
             try:
-                await _audit(reading if each.is_read else job, each, engines, probes, draw)
+                its_job = begun.reading if each.is_read else job
+                await _audit(its_job, each, engines, begun.draw)
             except InputError as error:
                 refusals.append(error)
                 each.state.failure = AdapterError(f"refused before it was audited: {error}")
+            each.is_done = True
         # What was found of others outweighs what is wrong with one.
         if refusals and not any(each.results for each in audited):
             raise refusals[0]
         complete = True
     for fault in engines.faults:
-        progress.note(fault)
+        job.progress.note(fault)
+    return _artifact(begun, "interrupted", complete=complete)
+
+
+def cut_off_audit(begun: BegunAudit, why: BackendError) -> Artifact | None:
+    """The artifact of an audit that was broken off; None if nothing was probed until then.
+
+    What was found stays; the target that was audited, and those whose turn it was not, tell why.
+    """
+    for each in begun.audited:
+        each.results += each.under_way.shown(one_line(why))
+    if not any(each.results for each in begun.audited):
+        return None
+    for each in begun.audited:
+        if not each.is_done:
+            each.state.failure = each.state.failure or why
+    return _artifact(begun, one_line(why), complete=True)
+
+
+def _artifact(begun: BegunAudit, why: str, *, complete: bool) -> Artifact:
+    """`why` is what ended it, where it did not come to its end."""
+    job = begun.job
     artifact = assemble(
-        prepared,
-        [target for each in audited for target in _results(prepared, each)],
-        embedded=reading.embedded,
+        job.prepared,
+        [target for each in begun.audited for target in _results(job.prepared, each, why)],
+        embedded=begun.reading.embedded,
         noise=None,
         origin=job.origin,
         run_id=job.run_id,
         started=job.started,
         complete=complete,
     )
-    seeds = {**artifact.seeds, "audit": draw.seed}
+    seeds = {**artifact.seeds, "audit": begun.draw.seed}
     return replace(artifact, kind="audit", seeds=seeds)
 
 
@@ -131,11 +178,9 @@ def _quickly_started(state: EntryState) -> EntryState:
     return replace(state, entry=replace(entry, engine_options={**options, **entry.engine_options}))
 
 
-async def _audit(
-    job: Job, each: Audited, engines: Engines, probes: Sequence[Probe], draw: Draw
-) -> None:
+async def _audit(job: Job, each: Audited, engines: Engines, draw: Draw) -> None:
     """Everything of one entry; its failure is kept and stops nothing else."""
-    state = each.state
+    state, probes = each.state, each.probes
     if state.failure is not None or state.loaded is None:
         job.progress.note(f"{state.entry.name}: not audited: {state.failure}")
         return
@@ -172,7 +217,7 @@ async def _audit(
                 nothing=_ONE_TENANT if is_alone else "",
                 worlds=worlds,
             )
-            await audit_target(blank, plan, each.results, counting(advance))
+            await audit_target(blank, plan, each.results, counting(advance), each.under_way)
     except BackendError as error:
         state.failure = error
         job.progress.note(f"{state.entry.name}: audit ended: {error}")
@@ -259,12 +304,13 @@ def _declared(suite: Suite, entry: TargetEntry, told: Description) -> Mapping[st
     return declared
 
 
-def _results(prepared: Prepared, each: Audited) -> Iterator[TargetResult]:
-    """One per mode; what was found before a failure is kept beside it.
+def _results(prepared: Prepared, each: Audited, why: str) -> Iterator[TargetResult]:
+    """One per mode; what was found before a failure is kept beside it, by a running probe, too.
 
     A target of which something was asked has a result for every probe, asked or not.
     """
     state = each.state
+    each.results += each.under_way.shown(one_line(state.failure) if state.failure else why)
     if each.results:
         ended = f": {one_line(state.failure)}" if state.failure else ""
         why = f"the audit of the target ended before its turn{ended}"

@@ -1,6 +1,6 @@
 """What was seen of other tenants, judged by our own ledger."""
 
-from retrieverbench.leaks.audit import AuditPlan, audit_target, not_asked
+from retrieverbench.leaks.audit import AuditPlan, UnderWay, audit_target, not_asked
 from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import (
     ASKERS_PER_CANARY,
@@ -65,6 +65,7 @@ __all__ = [
     "TimedCounts",
     "ToldTotals",
     "TotalResult",
+    "UnderWay",
     "Variant",
     "World",
     "ask_control",

@@ -12,6 +12,7 @@ import anyio
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError, Code, Refused, Rejected, TenantError
+from retrieverbench.leaks.elsewhere import Told, asked_in
 from retrieverbench.leaks.patience import is_throttled
 from retrieverbench.leaks.record import Sent
 from retrieverbench.model import Hit, Mode, Query, TenantId, Value
@@ -35,6 +36,12 @@ class Asked:
     k: int = K
     where: Mapping[str, Value] = field(default_factory=dict)
     want: frozenset[str] = WANTED
+
+    def number(self, mode: Mode) -> int:
+        """Equal for what is the same question in a mode."""
+        is_lexical = self.vector is None or mode == "lexical"
+        numbers = None if is_lexical else tuple(self.vector or ())
+        return hash((repr(self.tenant), self.text, numbers, self.k, tuple(self.where.items())))
 
     def query(self, asker: TenantId, mode: Mode) -> Query:
         """What an adapter gets."""
@@ -73,6 +80,18 @@ class Answer:
         if self.bad is not None:
             return list(self.bad.shown(known))
         return [hit.uid for hit in self.hits]
+
+
+def told_by(answer: Answer, *, loads: bool) -> Told:
+    """All that an answer brought; what a service sends that is only read, its callers get, too."""
+    responses = answer.sent.responses if answer.sent else []
+    return Told(
+        answer=[answer.raw] if loads else [answer.raw, responses],
+        error=answer.told,
+        sent=responses if loads else (),
+        asked=asked_in(answer.query, answer.hits),
+        vector=answer.query.vector or (),
+    )
 
 
 async def fetch(

@@ -36,17 +36,40 @@ class AuditPlan:
     worlds: Mapping[Mode, World] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class UnderWay:
+    """The probe that is running, with its scene and since when (ns); None between two."""
+
+    now: tuple[Probe, Scene, int] | None = None
+
+    def shown(self, why: str) -> Iterator[ProbeResult]:
+        """Its result if what it saw until it was cut off is a failure; it never passes."""
+        if self.now is None:
+            return
+        probe, scene, start = self.now
+        self.now = None
+        scene.judge_left()
+        cut = f"what it would have asked further: it was cut off ({why})"
+        scene.limit = "; ".join(each for each in (scene.limit, cut) if each)
+        result = conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
+        is_proven = scene.findings or scene.counted or (scene.controls and not scene.uncontrolled)
+        if result.outcome == "fail" and is_proven:
+            yield result
+
+
 async def audit_target(
     scene: Scene,
     plan: AuditPlan,
     into: list[ProbeResult],
     on_done: Callable[[], None] = lambda: None,
+    under_way: UnderWay | None = None,
 ) -> None:
     """Run the plan; `scene` is a blank one on the loaded place, results go `into` a list.
 
     A probe that the backend does not answer is inconclusive, and the others go on. Abandoned
-    ends the audit.
+    ends the audit. Whatever ends it, `under_way` holds the probe that was running.
     """
+    running = under_way or UnderWay()
     async with AsyncExitStack() as stack:
         at_place = replace(scene, shelf=Shelf(stack))
         for probe in plan.probes:
@@ -54,7 +77,9 @@ async def audit_target(
                 if arm in probe.arms:
                     at_mode = replace(at_place, world=plan.worlds.get(mode, at_place.world))
                     blank = fresh(at_mode, probe, mode, arm)
+                    running.now = probe, blank, perf_counter_ns()
                     into.append(await _probe_once(probe, blank, plan))
+                    running.now = None
             on_done()
 
 
@@ -118,6 +143,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         limit=scene.world.capped,
         unanswered=[],
         tried=Tried(),
+        unjudged=[],
     )
 
 

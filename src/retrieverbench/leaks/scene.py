@@ -25,10 +25,11 @@ from retrieverbench.leaks.asking import (
     fetch,
     may_be_of_the_moment,
     of_the_moment,
+    told_by,
 )
 from retrieverbench.leaks.declared import Declared, accepted_by
 from retrieverbench.leaks.draw import Draw
-from retrieverbench.leaks.elsewhere import Told, asked_in
+from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.ledger import wrong_labels
 from retrieverbench.leaks.patience import until_answered
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
@@ -79,7 +80,7 @@ class Scene:
     none at first, for reasons of the moment: what was missed then says nothing. `asker` is who
     really asks, where that is not who a question names; `hint` is what findings say of it.
     `misplaced` chunks were given to others than their owners by id before.
-    `width` questions may be under way together.
+    `width` questions may be under way together; `unjudged` are those answered so far.
     """
 
     adapter: Adapter
@@ -121,6 +122,7 @@ class Scene:
     misplaced: Sequence[Misplaced] = ()
     width: int = 1
     tried: Tried = field(default_factory=Tried)
+    unjudged: list[tuple[Scene, Asked, list[Answer]]] = field(default_factory=list)
 
     def expect(
         self,
@@ -242,9 +244,21 @@ class Scene:
         self._before()
         if self.log is None or self.abreast == 1 or len(questions) == 1:
             return [self._judged(one, await self._attempts(one, alone=True)) for one in questions]
-        found = await at_once([partial(self._attempts, one) for one in questions], self.abreast)
+        found = await at_once([partial(self._kept, one) for one in questions], self.abreast)
+        self.unjudged.clear()
         seen = [self._judged(*each) for each in zip(questions, found, strict=True)]
         return await self.ask_all(questions) if self.log.claim(Sent()) else seen
+
+    async def _kept(self, asked: Asked) -> list[Answer]:
+        came = await self._attempts(asked)
+        self.unjudged.append((self, asked, came))
+        return came
+
+    def judge_left(self) -> None:
+        """Answers that were there when the others of their kind were broken off."""
+        for scene, asked, came in self.unjudged:
+            scene._judged(asked, came)  # noqa: SLF001 - one of the same probe
+        self.unjudged.clear()
 
     @property
     def abreast(self) -> int:
@@ -289,11 +303,7 @@ class Scene:
 
     def _count(self, asked: Asked) -> None:
         """A trial, unless this or another probe has asked the same: repeating proves nothing."""
-        is_lexical = asked.vector is None or self.mode == "lexical"
-        numbers = None if is_lexical else tuple(asked.vector or ())
-        conditions = tuple(asked.where.items())
-        told = (id(self.world), repr(asked.tenant), asked.text, numbers, asked.k, conditions)
-        question = hash(told)
+        question = hash((id(self.world), asked.number(self.mode)))
         known = self.shelf.asked[self.mode, self.arm] if self.shelf else set[int]()
         self.trials += question not in known
         known.add(question)
@@ -322,16 +332,7 @@ class Scene:
         shown = [self.uid(hit.uid) for hit in answer.hits]
         wrong = wrong_labels(answer.hits, shown, self._ledger())
         self.labels += [each for each in wrong if each.uid not in self.moving]
-        # What a service sends that an adapter only reads is what its callers get.
-        is_loaded = "put" in self.capabilities
-        responses = answer.sent.responses if answer.sent else []
-        told = Told(
-            answer=[answer.raw] if is_loaded else [answer.raw, responses],
-            error=answer.told,
-            sent=responses if is_loaded else (),
-            asked=asked_in(query, answer.hits),
-            vector=query.vector or (),
-        )
+        told = told_by(answer, loads="put" in self.capabilities)
         asker = self.asker or query.tenant
         uids = answer.uids(self._ledger() if self.keys is None else ())
         self.judge(asker, [self.uid(key) for key in uids], told)

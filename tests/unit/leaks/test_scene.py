@@ -112,3 +112,27 @@ async def test_an_adapter_that_records_nothing_is_asked_one_after_the_other() ->
     scene = await scene_of(adapter, None)
     await scene.ask_all(ASKED)
     assert adapter.most == 1
+
+
+async def test_what_was_answered_beside_a_question_that_was_cut_off_is_judged() -> None:
+    """Of those that are asked at once the last waits for ever: what the others saw counts."""
+
+    class Waiting(Leaking):
+        async def search(self, query: Query) -> Response:
+            if query.text == ASKED[-1].text:
+                await anyio.sleep_forever()
+            return await super().search(query)
+
+    log = RequestLog()
+    scene = await scene_of(Waiting(log), log)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.ask_all, ASKED)
+        while len(scene.unjudged) < len(ASKED) - 1:
+            await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    assert not scene.findings, "they are judged when all were asked"
+    scene.judge_left()
+    before = len(scene.findings)
+    assert before > 0
+    scene.judge_left()
+    assert len(scene.findings) == before
