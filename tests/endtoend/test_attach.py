@@ -41,9 +41,10 @@ class Table:
         if query.mode == "dense":
             return Response([])
         words = set(query.text.lower().split())
-        scored = [(len(words & set(row["body"].lower().split())), row["pk"]) for row in own]
-        best = sorted(scored, key=lambda item: (-item[0], item[1]))[: query.k]
-        return Response([Hit(str(pk), float(score)) for score, pk in best if score])
+        scored = [(-len(words & set(r["body"].lower().split())), r["pk"], r["body"]) for r in own]
+        whole = "text" in query.want
+        return Response([Hit(str(pk), -score, text=text if whole else None)
+                         for score, pk, text in sorted(scored)[: query.k] if score])
 
     async def get(self, tenant, uids):
         own = [row for row in ROWS if row[self.fields.tenant] == tenant.value]
@@ -90,7 +91,12 @@ def attach(bench: Bench, change: Callable[[list[Row]], None] = lambda rows: None
     bumped = bench.run("golden", "bump", "keyed.v1.jsonl", *options)
     assert bumped.returncode == 0, bumped.stderr
     rows = [
-        {"pk": n, "owner": c["tenant"], "body": f"{c.get('title', '')} {c['text']}"}
+        {
+            "pk": n,
+            "owner": c["tenant"],
+            "body": f"{c.get('title', '')} {c['text']}",
+            "text": c["text"],
+        }
         for n, c in enumerate(chunks)
     ]
     change(rows)
@@ -158,6 +164,21 @@ def test_a_row_that_bears_a_wrong_owner_is_named_with_both(
     assert "'birch/leave/annual#1'" in said
     assert "belongs to 'birch'" in said
     assert "in the index it bears the owner 'cedar'" in said
+
+
+def test_a_text_of_another_under_an_own_id_is_a_leak(bench: Bench) -> None:
+    def mix_up(rows: list[Row]) -> None:
+        other = next(row for row in rows if row["owner"] != rows[0]["owner"])
+        rows[0]["body"] = other["text"]
+
+    done = bench.run("run", attach(bench, mix_up))
+    assert done.returncode == 4, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    found = target["leaks"]["findings"]
+    assert {(f["seen_in"], f["shown"], f["under"]) for f in found} == {
+        ("text", "text", "birch/leave/annual#1")
+    }
+    assert target["leaks"]["leaking_answers"] == len(found)
 
 
 def test_a_row_that_no_record_holds_is_a_leak(bench: Bench) -> None:

@@ -147,12 +147,12 @@ def _target_result(prepared: Prepared, state: EntryState, mode: Mode) -> TargetR
         timings=timed.timings if timed else None,
         leaks=_leaks(prepared, state, run, timed),
         late_failure=state.late_failure or _failed_probes(state, mode),
-        notes=(*state.notes, *_notes_of_totals(state, mode)),
+        notes=(*state.notes, *_notes_of_probes(state, mode)),
     )
 
 
-def _notes_of_totals(state: EntryState, mode: Mode) -> Iterator[str]:
-    for told in (state.told_totals.get(mode), state.totals.get(mode)):
+def _notes_of_probes(state: EntryState, mode: Mode) -> Iterator[str]:
+    for told in (state.texts.get(mode), state.told_totals.get(mode), state.totals.get(mode)):
         if told is not None and told.note:
             yield told.note
 

@@ -1,4 +1,4 @@
-"""After the measurements: canaries in the target's own place, totals, the control arm."""
+"""After the measurements: texts, canaries in the target's own place, totals, the control arm."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from retrieverbench.leaks import (
     CanaryResult,
     ControlResult,
     CorpusLedger,
+    TextResult,
     TotalResult,
     ask_control,
+    ask_texts,
     ask_total,
     ask_unfiltered_total,
     control_cases,
@@ -20,6 +22,7 @@ from retrieverbench.leaks import (
     control_tenant,
     make_canaries,
     probe_canaries,
+    questions_for_texts,
     total_question,
 )
 from retrieverbench.model import TenantId
@@ -28,19 +31,40 @@ from retrieverbench.storage import stored
 
 
 async def check_leaks(job: Job, state: EntryState, place: Place) -> None:
-    """Fill in `state.canaries`, `state.totals` and `state.control`, mode by mode.
+    """Fill in `state.texts`, `state.canaries`, `state.totals` and `state.control`, mode by mode.
 
-    A target that cannot be written to gets totals alone, and its leak columns say so. Raises
-    BackendError when the backend fails at it.
+    A target that cannot be written to gets texts and totals alone, and its leak columns say so.
+    Raises BackendError when the backend fails at it.
     """
     options = job.prepared.suite.leaks
     is_written = is_loaded(state.entry, place.loaded)
+    if len(job.prepared.chunks_per_tenant) > 1:
+        await _texts(job, state, place)
     if options.canaries and is_written:
         await _canaries(job, state, place)
     if "total" in place.loaded.cls.capabilities and len(job.prepared.chunks_per_tenant) > 1:
         await _totals(job, state, place)
     if options.control and is_written:
         await _control(job, state, place)
+
+
+async def _texts(job: Job, state: EntryState, place: Place) -> None:
+    """Some questions of each mode once more, with texts, which no measured request asked for."""
+    suite, cases = job.prepared.suite, job.prepared.cases
+    chosen = questions_for_texts(len(cases), suite.seed)
+    for mode, run in state.runs.items():
+        found = state.texts[mode] = TextResult(findings=state.findings.setdefault(mode, []))
+        await ask_texts(
+            place.adapter,
+            [cases[number] for number in chosen],
+            [state.queries[mode][number] for number in chosen],
+            job.ledger,
+            stored(job.prepared.corpus.chunks).owners_of_text,
+            target=run.target.label,
+            timeout=suite.timeout,
+            into=found,
+            keys=place.keys,
+        )
 
 
 async def _canaries(job: Job, state: EntryState, place: Place) -> None:

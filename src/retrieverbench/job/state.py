@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from retrieverbench.adapter import Description
 from retrieverbench.errors import BackendError
-from retrieverbench.leaks import CanaryResult, ControlResult, ToldTotals, TotalResult
+from retrieverbench.leaks import (
+    CanaryResult,
+    ControlResult,
+    TextResult,
+    ToldTotals,
+    TotalResult,
+)
 from retrieverbench.load import TimedResult
 from retrieverbench.model import Chunk, LeakFinding, Mode, Plan, Query, Run, Target
 from retrieverbench.run import LoadedAdapter, Opened, Place, TargetEntry
@@ -38,6 +44,7 @@ class EntryState:
     runs: dict[Mode, Run] = field(default_factory=dict)
     findings: dict[Mode, list[LeakFinding]] = field(default_factory=dict)
     timed: dict[Mode, TimedResult] = field(default_factory=dict)
+    texts: dict[Mode, TextResult] = field(default_factory=dict)
     canaries: dict[Mode, CanaryResult] = field(default_factory=dict)
     control: dict[Mode, ControlResult] = field(default_factory=dict)
     canary_chunks: Sequence[Chunk] = ()

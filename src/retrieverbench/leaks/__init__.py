@@ -34,6 +34,7 @@ from retrieverbench.leaks.places import AS_IS, Variant
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.texts import TextResult, ask_texts, questions_for_texts
 from retrieverbench.leaks.totals import (
     ToldTotals,
     TotalResult,
@@ -62,6 +63,7 @@ __all__ = [
     "Probe",
     "RequestLog",
     "Scene",
+    "TextResult",
     "TimedCounts",
     "ToldTotals",
     "TotalResult",
@@ -69,6 +71,7 @@ __all__ = [
     "Variant",
     "World",
     "ask_control",
+    "ask_texts",
     "ask_total",
     "ask_unfiltered_total",
     "audit_target",
@@ -87,5 +90,6 @@ __all__ = [
     "new_seed",
     "not_asked",
     "probe_canaries",
+    "questions_for_texts",
     "total_question",
 ]

@@ -60,7 +60,8 @@ def leak_columns(
     unknown = sum(finding.owner is None for finding in of_target)
     of_answers = (*found, *(canaries.findings if canaries else ()))
     answers = [each for each in of_answers if each.seen_in not in {"timed", "get"}]
-    asked = {(f.seen_in, f.case_id, f.tenant) for f in answers}
+    # A question asked once more for its texts is the same question.
+    asked = {(f.seen_in.replace("text", "quality"), f.case_id, f.tenant) for f in answers}
     is_clean = not findings and reason is None
     return LeakCheck(
         answers=len(judged) + timed.answers + (canaries.answers if canaries else 0),

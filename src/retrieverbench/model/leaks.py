@@ -27,8 +27,8 @@ class LeakFinding:
     `hint` says so where it looks like a mistake of the adapter's.
     `rank` counts from 1; it is 0 when a foreign canary stood elsewhere in the answer.
     `seen_in` is `quality`, `text`, `timed`, `canary`, `control`, `total` or `get` (an
-    attached index was asked for a chunk by its id); a `text` of the quality pass came with an own
-    uid.
+    attached index was asked for a chunk by its id); a `text` that came with an own uid is of the
+    quality pass, or of its questions asked once more with their texts.
     `shown` is what was shown of the chunk: its id, its text, a canary's secret word, a word or
     name that only its owner has, or its vector; `uid` is no part of the answer then, but for a
     `text` that a run saw. It came `under` the id of a hit ("" where it is part of none), in the
