@@ -84,9 +84,11 @@ class Draw:
 
 
 def _short(text: str) -> str:
-    if len(text) <= SHOWN:
-        return repr(text)
-    return f"{text[: SHOWN // 2]!r} + {len(text) - SHOWN // 2 - 4:,} more + {text[-4:]!r}"
+    """As Python writes it, which takes up to ten characters for one; a long one's length instead."""
+    whole = repr(text)
+    if len(whole) <= SHOWN:
+        return whole
+    return f"{whole[:SHOWN]}... ({len(text):,} characters, the last {text[-4:]!r})"
 
 
 def draws(least: int, most: int) -> st.SearchStrategy[list[Draw]]:
