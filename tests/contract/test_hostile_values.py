@@ -73,6 +73,11 @@ async def test_each_tenant_finds_exactly_its_own(fuzzed: Fuzzed, batch: list[Dra
         await fuzzed.try_all(batch)
 
 
+async def test_half_of_a_character_is_refused_or_names_nothing(fuzzed: Fuzzed) -> None:
+    """Half of a surrogate pair has no bytes in UTF-8: as a tenant, in an id, in a text."""
+    await fuzzed.try_halves()
+
+
 async def test_each_name_is_a_tenant_by_itself_in_the_end(
     fuzzed: Fuzzed, record_property: Callable[[str, object], None]
 ) -> None:

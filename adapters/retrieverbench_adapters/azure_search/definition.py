@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from retrieverbench.errors import TenantError
 from retrieverbench.model import TenantId
-from retrieverbench_adapters.azure_search.fields import Fields
+from retrieverbench_adapters.azure_search.fields import Fields, tenant_text
 from retrieverbench_adapters.azure_search.options import Place
 
 _INDEX_NAME = re.compile(r"(?!.*(?:--|__|-_|_-))[a-z0-9][a-z0-9_-]{1,127}")
@@ -26,9 +25,7 @@ def index_name(place: str) -> str:
 
 def tenant_index_name(place: str, tenant: TenantId) -> str:
     """The name of one tenant's own index: the place's prefix, and a hash of both."""
-    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
-        raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
-    whole = json.dumps([place, tenant.value]).encode()
+    whole = json.dumps([place, tenant_text(tenant)]).encode()
     return f"{tenant_index_prefix(place)}{hashlib.sha256(whole).hexdigest()[:32]}"
 
 

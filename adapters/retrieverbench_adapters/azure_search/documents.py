@@ -28,6 +28,13 @@ class Written:
 
 def document(chunk: Chunk, dimension: int) -> dict[str, Any]:
     """A chunk as the index holds it. `text` is there only where `content` has a title too."""
+    metadata = [pair(name, value) for name, value in chunk.metadata.items()]
+    texts = (chunk.uid, chunk.searchable_text, *metadata)
+    if not all(map(remote.is_unicode, texts)):
+        raise InputError(
+            f"azure_search: chunk {chunk.uid!r:.80}: its id, text or metadata cannot be sent; "
+            "write characters, not halves of surrogate pairs"
+        )
     found: dict[str, Any] = {
         "key": key(chunk.uid),
         "uid": chunk.uid,
@@ -35,7 +42,7 @@ def document(chunk: Chunk, dimension: int) -> dict[str, Any]:
         "tenant": chunk.tenant.value,
         "content": chunk.searchable_text,
         "text": chunk.text if chunk.title else None,
-        "metadata": [pair(name, value) for name, value in chunk.metadata.items()],
+        "metadata": metadata,
     }
     if dimension:
         if chunk.vector is None:
@@ -46,8 +53,13 @@ def document(chunk: Chunk, dimension: int) -> dict[str, Any]:
 
 def key(uid: str) -> str:
     """A legal document key, equal for equal uids only: base64, or a hash when too long."""
-    encoded = "u-" + base64.urlsafe_b64encode(uid.encode()).decode()
-    return encoded if len(encoded) <= 1024 else "h-" + hashlib.sha256(uid.encode()).hexdigest()
+    encoded = "u-" + base64.urlsafe_b64encode(_bytes(uid)).decode()
+    return encoded if len(encoded) <= 1024 else "h-" + hashlib.sha256(_bytes(uid)).hexdigest()
+
+
+def _bytes(uid: str) -> bytes:
+    """Of any text: what no chunk can be called may still be asked for, and is not there."""
+    return uid.encode("utf-8", "surrogatepass")
 
 
 def pair(name: str, value: Value) -> str:

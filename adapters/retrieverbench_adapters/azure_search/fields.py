@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrieverbench.adapter import Attached, Settings
-from retrieverbench.errors import InputError
-from retrieverbench.remote import INTEGER, LONG
+from retrieverbench.errors import InputError, TenantError
+from retrieverbench.model import TenantId
+from retrieverbench.remote import INTEGER, LONG, is_unicode
 
 WHOLE: Mapping[str, range] = {"Edm.Int32": INTEGER, "Edm.Int64": LONG}
 """Types of whole numbers, and which each of them holds."""
@@ -39,6 +40,15 @@ class Fields:
     def shown(self) -> list[str]:
         """What a chunk's text is made of."""
         return ["content", "text"] if self.own else list(self.text)
+
+
+def tenant_text(tenant: TenantId) -> str:
+    """What is asked for. Raises TenantError for what cannot name one tenant."""
+    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
+        raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
+    if not is_unicode(tenant.value):
+        raise TenantError(f"azure_search: tenant: {tenant!r:.80} holds half of a surrogate pair")
+    return tenant.value
 
 
 OWN = Fields("uid", "tenant", ("content",), "vector")

@@ -8,11 +8,11 @@ from typing import Any
 
 from azure.search.documents.models import VectorizedQuery
 
-from retrieverbench.errors import InputError, TenantError, Unsupported
+from retrieverbench.errors import InputError, Unsupported
 from retrieverbench.model import Query, TenantId, Value
 from retrieverbench.remote import whole_number
 from retrieverbench_adapters.azure_search.documents import pair
-from retrieverbench_adapters.azure_search.fields import OWN, Fields
+from retrieverbench_adapters.azure_search.fields import OWN, Fields, tenant_text
 from retrieverbench_adapters.azure_search.options import Search, TenantFilter
 
 MAX_HITS = 1000
@@ -27,14 +27,13 @@ def tenant_filter(
     `owners` are the whole numbers that the field can hold, None where it holds texts; numbers
     are compared by `eq` in either form, and what is none of them by nothing: `false`.
     """
-    if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
-        raise TenantError(f"azure_search: tenant: {tenant!r:.80} is not a checked tenant")
+    value = tenant_text(tenant)
     if owners is not None:
-        number = whole_number(tenant.value, owners)
+        number = whole_number(value, owners)
         return "false" if number is None else f"{field} eq {number}"
     if form == "eq":
-        return f"{field} eq {literal(tenant.value)}"
-    return one_of(field, [tenant.value])
+        return f"{field} eq {literal(value)}"
+    return one_of(field, [value])
 
 
 def one_of(field: str, values: Sequence[str]) -> str:

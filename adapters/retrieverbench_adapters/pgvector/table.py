@@ -21,7 +21,7 @@ from psycopg.sql import Literal as Quoted
 from retrieverbench.adapter import OWN_PREFIX, Settings
 from retrieverbench.errors import Rejected, TenantError
 from retrieverbench.model import Layout, Query, TenantId, Value
-from retrieverbench.remote import LONG, whole_number
+from retrieverbench.remote import LONG, is_unicode, whole_number
 from retrieverbench_adapters.pgvector.options import Options
 
 Parameters = dict[str, object]
@@ -188,11 +188,7 @@ def checked_tenant(tenant: object) -> str:
 
 def is_storable(text: str) -> bool:
     """Whether a text of PostgreSQL can hold it: no NUL, no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
+    return "\0" not in text and is_unicode(text)
 
 
 def schema_name(place: str) -> str:

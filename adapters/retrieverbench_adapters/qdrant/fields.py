@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import uuid
@@ -14,7 +15,7 @@ from qdrant_client import models
 from retrieverbench.adapter import Attached
 from retrieverbench.errors import TenantError
 from retrieverbench.model import TenantId
-from retrieverbench.remote import LONG, whole_number
+from retrieverbench.remote import LONG, is_unicode, whole_number
 
 POINT_ID = "@point_id"
 """As `id` of an attached collection: the point's own id. No payload path begins so."""
@@ -104,8 +105,8 @@ def text_of(payload: Mapping[str, Any], fields: Fields) -> str:
 def tenant_text(tenant: TenantId) -> str:
     """The stored and asked value; only a non-empty text can be one."""
     value = tenant.value
-    if type(value) is not str or not value:
-        raise TenantError(f"tenant: {value!r:.80} is not a non-empty text")
+    if type(value) is not str or not value or not is_unicode(value):
+        raise TenantError(f"tenant: {value!r:.80} is not a non-empty text of characters")
     return value
 
 
@@ -125,5 +126,7 @@ def owners_of(payload: Mapping[str, Any], fields: Fields) -> list[str]:
 
 
 def point_id(uid: str) -> str:
-    """The physical id: a UUID of the uid."""
-    return str(uuid.uuid5(_POINT_NAMESPACE, uid))
+    """The physical id: a UUID of the uid (RFC 9562, version 5), of any text that is asked for."""
+    named = _POINT_NAMESPACE.bytes + uid.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha1(named, usedforsecurity=False).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=5))

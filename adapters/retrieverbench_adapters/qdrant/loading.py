@@ -51,7 +51,7 @@ class Loader:
         ordered = sorted(last, key=lambda chunk: tenant_text(chunk.tenant))
         for home, own in groupby(ordered, key=lambda chunk: self.places.home(chunk.tenant)):
             await self.places.make(home)
-            rows = (point_row(chunk, self._vectors(chunk, home)) for chunk in own)
+            rows = (self._row(chunk, home) for chunk in own)
             await self._write(home, "points", rows)
 
     async def weigh(self) -> None:
@@ -88,14 +88,17 @@ class Loader:
                 for point in points:
                     stored = dict(point.payload or {})
                     chunk = Chunk(tenant=TenantId(stored.pop(OWN.tenant)), **stored)
-                    self._terms(chunk, self.places.home(chunk.tenant))
+                    if self._average_for(chunk) is None:
+                        counts = self._lexicon.count_chunk(chunk.searchable_text)
+                        self._wait(chunk, self.places.home(chunk.tenant), counts)
         self.places.taken_over.clear()
 
     async def _write(self, home: Home, what: str, rows: Iterable[bytes]) -> None:
         cut: Iterator[bytes] = bodies(rows, self._options.connect.batch_bytes, home.shard)
         await self._server.write_all(home.collection, what, cut)
 
-    def _vectors(self, chunk: Chunk, home: Home) -> dict[str, object]:
+    def _row(self, chunk: Chunk, home: Home) -> bytes:
+        """The point, without a sparse vector where there are no terms, or they must wait."""
         import numpy as np
 
         vectors: dict[str, object] = {}
@@ -103,20 +106,27 @@ class Loader:
             if chunk.vector is None:
                 raise InputError(f"chunk {chunk.uid!r}: vector: missing; embed the corpus first")
             vectors[OWN.dense] = np.frombuffer(chunk.vector, dtype=np.float32)
-        if self._settings.modes & {"lexical", "hybrid"}:
-            vectors |= self._terms(chunk, home)
-        return vectors
-
-    def _terms(self, chunk: Chunk, home: Home) -> dict[str, object]:
-        """The sparse vector; none where there are no terms, or they wait for an average."""
+        if not self._settings.modes & {"lexical", "hybrid"}:
+            return point_row(chunk, vectors)
         counts = self._lexicon.count_chunk(chunk.searchable_text)
-        group = "" if self._shared else tenant_text(chunk.tenant)
-        average = self._options.place.avg_len or self._average.get(group)
-        if average is None:
-            self._waiting.setdefault(group, {})[home, point_id(chunk.uid)] = counts
-        elif counts.ids:
-            return {OWN.sparse: self._weighted(counts, average)}
-        return {}
+        average = self._average_for(chunk)
+        if counts.ids and average is not None:
+            vectors[OWN.sparse] = self._weighted(counts, average)
+        row = point_row(chunk, vectors)
+        if average is None:  # only now: what cannot be sent must not wait
+            self._wait(chunk, home, counts)
+        return row
+
+    def _average_for(self, chunk: Chunk) -> float | None:
+        """The length by which its terms are weighted; None before it is known."""
+        return self._options.place.avg_len or self._average.get(self._group(chunk))
+
+    def _wait(self, chunk: Chunk, home: Home, counts: TermCounts) -> None:
+        self._waiting.setdefault(self._group(chunk), {})[home, point_id(chunk.uid)] = counts
+
+    def _group(self, chunk: Chunk) -> str:
+        """Whose chunks have an average in common."""
+        return "" if self._shared else tenant_text(chunk.tenant)
 
     def _weighted(self, counts: TermCounts, average: float) -> dict[str, object]:
         options = self._options.place

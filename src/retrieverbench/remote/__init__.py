@@ -8,6 +8,7 @@ OpenSearch share. The `memory` adapter uses none of it: it judges the others.
 from __future__ import annotations
 
 from retrieverbench.remote.batches import batches
+from retrieverbench.remote.characters import is_unicode
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
 from retrieverbench.remote.masking import HIDDEN, LEAST, hide_secrets
 from retrieverbench.remote.numbers import INTEGER, LONG, whole_number
@@ -23,6 +24,7 @@ __all__ = [
     "batches",
     "error_for",
     "hide_secrets",
+    "is_unicode",
     "metadata_term",
     "one_line",
     "reciprocal_rank_fusion",

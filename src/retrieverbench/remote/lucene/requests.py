@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from retrieverbench.errors import InputError, Rejected, TenantError
 from retrieverbench.model import Chunk, Layout, Query, TenantId, Value
+from retrieverbench.remote.characters import is_unicode
 from retrieverbench.remote.numbers import whole_number
 from retrieverbench.remote.terms import metadata_term
 
@@ -82,7 +83,9 @@ def tenant_filter(tenant: TenantId, field: str = "tenant", numbers: range | None
     """
     if not isinstance(tenant, TenantId) or type(tenant.value) is not str or not tenant.value:
         raise TenantError(f"tenant: {tenant!r:.80} is not a checked tenant")
-    if len(tenant.value.encode("utf-8", "surrogatepass")) > _TERM_BYTES:
+    if not is_unicode(tenant.value):
+        raise TenantError(f"tenant: {tenant.value!r:.80} holds half of a surrogate pair")
+    if len(tenant.value.encode()) > _TERM_BYTES:
         raise TenantError(f"tenant: {tenant.value!r:.80} has more than {_TERM_BYTES} bytes")
     if numbers is None:
         return {"term": {field: tenant.value}}

@@ -48,9 +48,13 @@ def test_bodies_hold_every_row_once_and_keep_the_limit(
 
 @pytest.mark.parametrize(
     "chunk",
-    [Chunk("1", ACME, "half \ud9b8"), Chunk("1", ACME, "Text", metadata={"said": "\ud9b8"})],
-    ids=["text", "metadata"],
+    [
+        Chunk("1", ACME, "half \ud9b8"),
+        Chunk("1", ACME, "Text", metadata={"said": "\ud9b8"}),
+        Chunk("1\ud9b8", ACME, "Text"),
+    ],
+    ids=["text", "metadata", "id"],
 )
 def test_half_of_a_surrogate_pair_is_refused_by_name(chunk: Chunk) -> None:
-    with pytest.raises(InputError, match=r"chunk 'acme/1': .* surrogate pairs"):
+    with pytest.raises(InputError, match=r"chunk 'acme/1.*': .* surrogate pairs"):
         point_row(chunk, {})
