@@ -231,7 +231,7 @@ def check_previous(manifest: Manifest, path: Path, ids: Collection[str], faults:
     if hashlib.sha256(raw).hexdigest() != previous.sha256:
         faults.error(
             "G35",
-            f"{old.name} (sha256 {_short(previous.sha256)}) is not there; old versions are kept",
+            f"{old} (sha256 {_short(previous.sha256)}) is not there; old versions are kept",
         )
         return
     kept = set(ids) | {r.id for r in manifest.retired}

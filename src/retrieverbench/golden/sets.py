@@ -168,7 +168,7 @@ def _read_golden(
         check_bytes(manifest, path, raw, faults)
     read = _read_cases(raw, draft, terms, faults)
     if manifest is not None:
-        others.append(_check_against(manifest, path, draft.corpus, read, faults))
+        others.append(_check_against(manifest, path, corpus_path, draft.corpus, read, faults))
     golden = GoldenSet(
         name=split_name(path)[0] if manifest is None else manifest.name,
         version=None if manifest is None else manifest.version,
@@ -182,9 +182,9 @@ def _read_golden(
 
 
 def _check_against(
-    manifest: Manifest, path: Path, corpus: Corpus, read: _Read, faults: Faults
+    manifest: Manifest, path: Path, corpus_path: Path, corpus: Corpus, read: _Read, faults: Faults
 ) -> Faults:
-    corpus_faults = Faults(manifest.corpus.file)
+    corpus_faults = Faults(str(corpus_path))
     check_corpus(manifest, corpus, corpus_faults)
     if read.complete:
         check_counts(manifest, read.cases, faults)

@@ -114,9 +114,7 @@ def _rows(path: Path, faults: Faults, on_read: OnRead | None) -> Iterator[_Row]:
         if ids <= count:
             yield _Row(line, next(rows))
     if ids != count:
-        raise InputError(
-            f"{path}: {count} rows, but {ids_path.name} has {ids} ids; {_MAKE_ANEW} [G42]"
-        )
+        raise InputError(f"{path}: {count} rows, but {ids_path} has {ids} ids; {_MAKE_ANEW} [G42]")
 
 
 def _matrix_rows(path: Path, count: int) -> Iterator[object]:

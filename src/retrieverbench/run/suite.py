@@ -13,7 +13,7 @@ from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
 
-from retrieverbench.files import whole_path
+from retrieverbench.files import seen_from_here, whole_path
 from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Layout,
@@ -215,8 +215,10 @@ class Suite:
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
     def resolve(self, name: str) -> Path:
-        """A path of the suite, seen from the suite's own folder."""
-        return whole_path(self.path.parent / name)
+        """A path of the suite, seen from the suite's own folder; told as the suite's own is."""
+        whole = whole_path(self.path.parent / name)
+        is_whole = self.path.is_absolute() or Path(name).is_absolute()
+        return whole if is_whole else Path(seen_from_here(whole))
 
     def line(self, *key: str | int) -> int:
         """The line of a key in the file; 1 when it does not stand there."""

@@ -148,7 +148,8 @@ def test_a_matrix_with_ids_beside_it(tmp_path: Path) -> None:
 
 def test_a_matrix_of_another_size(tmp_path: Path) -> None:
     path = write_npy(tmp_path, [[1.0, 0.5]], A + B + G)
-    assert faults(path) == [" 1 rows, but vectors.ids.jsonl has 3 ids; make the vectors anew [G42]"]
+    ids = path.with_suffix(".ids.jsonl")
+    assert faults(path) == [f" 1 rows, but {ids} has 3 ids; make the vectors anew [G42]"]
 
 
 def test_not_a_matrix(tmp_path: Path) -> None:

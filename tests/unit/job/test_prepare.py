@@ -146,3 +146,24 @@ def test_the_reading_of_a_long_corpus_and_of_its_vectors_is_shown(
     path.write_text(f'vectors = "vectors.jsonl"\n{HEAD}{MEMORY}', encoding="utf-8")
     prepare(load_suite(path), progress=Steps())
     assert Steps.names == ["reading corpus.jsonl (1 MB)", "reading vectors.jsonl (1 MB)"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_every_fault_names_its_file_as_the_suite_was_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, whole: bool
+) -> None:
+    """Of one list some were whole, some seen from here, and some had no folder."""
+    (folder / "suite.toml").write_text(f"{HEAD}{MEMORY}", encoding="utf-8")
+    for name, before, after in (
+        ("corpus.jsonl", '"text": "', '"text": "", "was": "'),
+        ("golden.v1.jsonl", '"tenant": "birch"', '"tenant": "nobody"'),
+    ):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+    monkeypatch.chdir(folder.parent)
+    named = folder if whole else Path(folder.name)
+    with pytest.raises(InputError) as caught:
+        prepare(load_suite(named / "suite.toml"))
+    files = {line.partition(".jsonl")[0] for line in caught.value.faults}
+    assert files == {f"{named}/corpus", f"{named}/golden.v1"}
+    assert any("corpus was changed" in line for line in caught.value.faults)
