@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from annotated_types import Ge, Le
 
@@ -19,6 +20,9 @@ _ALLOWED: Mapping[str, frozenset[str]] = {
     "path": _IN_BODY - {"vector"},
     "headers": frozenset({"tenant", "credential"}),
 }
+_URL = re.compile(r"(?:[!$&-~]|%[0-9A-Fa-f]{2})+")
+"""Visible ASCII; no quotation mark, no fragment, and no percent sign that encodes nothing."""
+_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 Status = Annotated[int, Ge(400), Le(599)]
 
 
@@ -70,9 +74,10 @@ class Options:
 def faults(settings: Settings, options: Options) -> Iterator[str]:
     """What is wrong with the description, one line each."""
     connect, attached = options.connect, settings.attached
-    if not settings.endpoint.startswith(("http://", "https://")):
-        yield f"http_api: endpoint {settings.endpoint!r:.80} is no http or https address"
+    yield from _address_faults(settings.endpoint)
     yield from _request_faults(connect)
+    yield from _form_faults(connect)
+    yield from _place_faults(options.search, attached)
     yield from _secret_faults(settings, connect)
     if attached is None:
         yield "http_api: it only reads; describe the service in [targets.attach]"
@@ -82,6 +87,44 @@ def faults(settings: Settings, options: Options) -> Iterator[str]:
             "tells tenants apart; name where in the body {tenant} stands, a header with {tenant} "
             "or {credential}, or 'path'"
         )
+
+
+def _address_faults(endpoint: str) -> Iterator[str]:
+    if not endpoint.startswith(("http://", "https://")):
+        yield f"http_api: endpoint {endpoint!r:.80} is no http or https address"
+        return
+    try:
+        parts = urlsplit(endpoint)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        yield f"http_api: endpoint {endpoint!r:.80} names no host, or no port of one"
+    elif parts.query or parts.fragment:
+        yield f"http_api: endpoint {endpoint!r:.80}: what follows ? or # belongs in connect.path"
+
+
+def _place_faults(search: Search, attached: Attached | None) -> Iterator[str]:
+    """Places at which nothing can stand in any answer."""
+    named = [("search.hits", search.hits)]
+    named += [(f"search.{key}", getattr(search, key)) for key in ("score", "owner")]
+    if attached is not None:
+        named += [("attach.id", attached.id), *(("attach.text", place) for place in attached.text)]
+    for key, place in named:
+        if not place and key not in {"search.score", "search.owner"}:
+            yield f"http_api: {key}: empty; name where it stands, or . for the value itself"
+        elif place and not is_place(place):
+            yield (
+                f"http_api: {key}: {place!r:.80} is no place; write names joined by single dots "
+                "(doc.id) or a JSON pointer (/doc/id, in which ~0 is ~ and ~1 is /)"
+            )
+
+
+def is_place(place: str) -> bool:
+    """Whether a text can say where something stands: a JSON pointer, or names joined by dots."""
+    if place.startswith("/"):
+        return re.search(r"~(?![01])", place) is None
+    return place == "." or all(place.split("."))
 
 
 def names_tenant(connect: Connect) -> bool:
@@ -107,6 +150,18 @@ def _request_faults(connect: Connect) -> Iterator[str]:
         yield "http_api: connect.path: {query} stands before the ?; an empty one is another route"
     if connect.method == "GET" and connect.body:
         yield "http_api: connect.body: a GET has none; put the placeholders into path"
+
+
+def _form_faults(connect: Connect) -> Iterator[str]:
+    """What cannot be sent, whatever stands in the place of the placeholders."""
+    if connect.path and (connect.path[0] not in "/?" or not _URL.fullmatch(connect.path)):
+        yield (
+            f"http_api: connect.path: {connect.path!r:.80} cannot follow an address; begin with / "
+            "or ?, and percent-encode what no URL holds"
+        )
+    for name, value in connect.headers.items():
+        if not _NAME.fullmatch(name) or not value.isprintable():
+            yield f"http_api: connect.headers: {f'{name}: {value}'!r:.80} is no line of a header"
 
 
 _ALONE = "let a placeholder stand alone: what is pasted into a text can break out of it"

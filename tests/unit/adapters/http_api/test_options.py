@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from http_service_support import FIELDS, described, settings
+from http_service_support import FIELDS, OPTIONS, described, settings
 from retrieverbench.errors import InputError
 from retrieverbench_adapters.http_api import HttpApi
 
 pytestmark = pytest.mark.anyio
 BODY = {"query": "{query}", "tenant": "{tenant}", "top_k": "{k}"}
 CREDENTIAL = {"Authorization": "Bearer {credential}"}
+
+
+def answered(**search: str) -> dict[str, Mapping[str, Any]]:
+    """The options with parts of the answer's description replaced."""
+    return {**OPTIONS, "search": {**OPTIONS.get("search", {}), **search}}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +43,21 @@ CREDENTIAL = {"Authorization": "Bearer {credential}"}
         ({"attached": replace(FIELDS, tenant="owner")}, "'owner' is no part of the request"),
         ({"attached": replace(FIELDS, tenant="path")}, "'path' is no part of the request"),
         ({"endpoint": "ftp://127.0.0.1"}, "no http or https address"),
+        ({"endpoint": "http://:80"}, "names no host"),
+        ({"endpoint": "http://127.0.0.1:x"}, "names no host, or no port"),
+        ({"endpoint": "http://127.0.0.1:99999"}, "names no host, or no port"),
+        ({"endpoint": "http://127.0.0.1:9/?a=b"}, r"belongs in connect\.path"),
+        ({"options": described(path="search")}, "cannot follow an address; begin with /"),
+        ({"options": described(path="/a b")}, "percent-encode"),
+        ({"options": described(path="/100%")}, "percent-encode"),
+        ({"options": described(path="/a#b")}, "percent-encode"),
+        ({"options": described(headers={**CREDENTIAL, "X Y": "a"})}, "'X Y: a' is no line of a"),
+        ({"options": described(headers={**CREDENTIAL, "X": "a\r\nb: c"})}, "is no line of a"),
+        ({"options": answered(hits="")}, "search.hits: empty"),
+        ({"options": answered(hits="a..b")}, "search.hits: 'a..b' is no place"),
+        ({"options": answered(score="/a~2")}, "search.score: '/a~2' is no place"),
+        ({"attached": replace(FIELDS, id="doc.")}, "attach.id: 'doc.' is no place"),
+        ({"attached": replace(FIELDS, text=("a", ""))}, "attach.text: empty"),
     ],
 )
 async def test_it_is_named_with_a_remedy(changes: dict[str, Any], fault: str) -> None:
