@@ -48,6 +48,9 @@ def test_a_dropped_tenant_condition_is_exit_4_in_every_format(
         if probe["outcome"] == "fail"
     ]
     assert {"P01", "P02", "P03"} <= set(failed)
+    left_out = {each["probe"]: each["severity"] for each in bench.artifact()["unchosen"]}
+    assert (left_out["P13"], left_out["P39"]) == ("high", "medium")
+    assert "leak, high: P13, P26, P30, P33" in " ".join(done.stdout.split())
     junit = (bench.folder / "out/junit.xml").read_text(encoding="utf-8")
     assert junit.count("<failure") == len(failed) + 1  # and the verdict
     sarif = (bench.folder / "out/leaks.sarif").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command(name="leaks")
 @suite_options
-@click.option("--fast", is_flag=True, help="Critical probes only.")
+@click.option("--fast", is_flag=True, help="Critical probes only; the report names the others.")
 @click.option("--probe", "wanted", multiple=True, metavar="P01", help="Only this (repeatable).")
 @click.option(
     "--sarif",

@@ -24,6 +24,7 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.leaks import (
     ARMS,
     AS_IS,
+    CATALOG,
     DIMENSION,
     AuditPlan,
     Declared,
@@ -39,6 +40,7 @@ from retrieverbench.leaks import (
     make_world,
     new_seed,
     not_asked,
+    unchosen,
 )
 from retrieverbench.leaks.places import OpenAdapter
 from retrieverbench.model import Artifact, Chunk, ProbeResult, TargetResult
@@ -85,6 +87,7 @@ class BegunAudit:
     reading: Job
     audited: list[Audited]
     draw: Draw
+    probes: Sequence[Probe]
 
 
 def begin_audit(
@@ -103,7 +106,7 @@ def begin_audit(
     job.dimension = DIMENSION
     draw = Draw(new_seed() if seed is None else seed, tuple(prepared.chunks_per_tenant))
     audited = [Audited(_quickly_started(state), probes) for state in make_states(prepared)]
-    return BegunAudit(job, job, audited, draw)
+    return BegunAudit(job, job, audited, draw, probes)
 
 
 async def run_audit(
@@ -168,7 +171,8 @@ def _artifact(begun: BegunAudit, why: str, *, complete: bool) -> Artifact:
         complete=complete,
     )
     seeds = {**artifact.seeds, "audit": begun.draw.seed}
-    return replace(artifact, kind="audit", seeds=seeds)
+    left_out = tuple(unchosen(CATALOG, begun.probes))
+    return replace(artifact, kind="audit", seeds=seeds, unchosen=left_out)
 
 
 def _quickly_started(state: EntryState) -> EntryState:

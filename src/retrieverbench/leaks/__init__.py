@@ -1,6 +1,6 @@
 """What was seen of other tenants, judged by our own ledger."""
 
-from retrieverbench.leaks.audit import AuditPlan, UnderWay, audit_target, not_asked
+from retrieverbench.leaks.audit import AuditPlan, UnderWay, audit_target, not_asked, unchosen
 from retrieverbench.leaks.bound import bounds_of
 from retrieverbench.leaks.canary import (
     ASKERS_PER_CANARY,
@@ -92,4 +92,5 @@ __all__ = [
     "probe_canaries",
     "questions_for_texts",
     "total_question",
+    "unchosen",
 ]

@@ -14,7 +14,7 @@ from retrieverbench.leaks.probe import Probe, conclude
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.tried import Tried
 from retrieverbench.leaks.world import World
-from retrieverbench.model import Arm, Mode, ProbeResult
+from retrieverbench.model import Arm, Mode, ProbeResult, Unchosen
 from retrieverbench.run import Abandoned, one_line
 
 READ_ONLY = "read-only: it needs chunks of the audit's own"
@@ -81,6 +81,13 @@ async def audit_target(
                     into.append(await _probe_once(probe, blank, plan))
                     running.now = None
             on_done()
+
+
+def unchosen(catalog: Sequence[Probe], chosen: Sequence[Probe]) -> Iterator[Unchosen]:
+    """The probes that there are beside those that were chosen."""
+    for probe in catalog:
+        if probe not in chosen:
+            yield Unchosen(probe.id, probe.title, probe.leak_class, probe.severity)
 
 
 def not_asked(

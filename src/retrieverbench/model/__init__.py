@@ -18,6 +18,7 @@ from retrieverbench.model.audit import (
     ProbeResult,
     Risk,
     Severity,
+    Unchosen,
     WrongLabel,
 )
 from retrieverbench.model.baseline import BASELINE_SCHEMA, Baseline, BaselineCase, baseline_file
@@ -114,6 +115,7 @@ __all__ = [
     "TargetResult",
     "TenantId",
     "Timings",
+    "Unchosen",
     "Value",
     "Verdict",
     "What",

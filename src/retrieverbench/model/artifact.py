@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from retrieverbench.model.audit import LeakBound, ProbeResult
+from retrieverbench.model.audit import LeakBound, ProbeResult, Unchosen
 from retrieverbench.model.leaks import LeakCheck
 from retrieverbench.model.run import CaseResult, Target
 from retrieverbench.model.scores import Scores
@@ -140,7 +140,8 @@ class Artifact:
     and reports show these only. Empty where the artifact does not tell. `suite_file` is the
     suite seen from the results folder, "" where the two have no folder in common. `sha256`
     is over everything else, "" until the artifact is written. `noise` is None where no target
-    was timed twice; then no two times of the run may be compared.
+    was timed twice; then no two times of the run may be compared. `unchosen` are the probes that
+    `--fast` or `--probe` left out of an audit.
     """
 
     schema: int
@@ -166,3 +167,4 @@ class Artifact:
     sha256: str = ""
     noise: Noise | None = None
     command: CommandLine = CommandLine()
+    unchosen: tuple[Unchosen, ...] = ()

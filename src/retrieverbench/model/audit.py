@@ -81,6 +81,16 @@ class ProbeResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchosen:
+    """A probe that there is and that an audit was not told to ask, of any target."""
+
+    probe: str
+    title: str
+    leak_class: LeakClass
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
 class LeakBound:
     """How strong the clean result of one arm is.
 

@@ -166,7 +166,8 @@ def _seed_note(artifact: Artifact) -> str:
         "that asked, and texts that were asked; what shows itself beyond is not seen. Neither are "
         "parts of a text of another tenant's, nor paraphrases. "
         f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen (--fast chooses "
-        f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones)."
+        f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones; 'Not "
+        "probed' names the others)."
     )
     if "audit" not in artifact.seeds:
         return counted
@@ -207,7 +208,25 @@ def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
                 yield probe, _ONE_WAY if probe.mode is None else _VALID.format(arm=arm)
 
 
+def _not_chosen(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    """One row for what the command line left out, the gravest first."""
+    if not artifact.unchosen:
+        return
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in sorted(artifact.unchosen, key=lambda one: SEVERITIES.index(one.severity)):
+        groups.setdefault((each.leak_class, each.severity), []).append(each.probe)
+    told = "; ".join(f"{kind}, {grave}: {', '.join(ids)}" for (kind, grave), ids in groups.items())
+    first = next(iter(groups.values()))[0]
+    reason = (
+        f"not chosen: {told} (class and severity of its own failures); `retrieverbench leaks "
+        f"SUITE.toml --probe {first}` asks one, without --probe and --fast all are asked"
+    )
+    names = dict.fromkeys(result.target.name for result in artifact.targets)
+    yield reason, f"{len(artifact.unchosen)} of {len(CATALOG)}", ", ".join(names)
+
+
 def _not_probed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
+    yield from _not_chosen(artifact)
     groups: dict[tuple[str, str], list[ProbeResult]] = {}
     for result in artifact.targets:
         for probe in result.probes:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from report_support import probe
-from retrieverbench.leaks import CATALOG, not_asked
+from retrieverbench.leaks import CATALOG, not_asked, unchosen
 from retrieverbench.model import Artifact, WrongLabel
 from retrieverbench.report.probes import probe_tables
 
@@ -70,3 +70,14 @@ def test_what_asks_in_other_modes_alone_is_told_with_them() -> None:
         ("P03", "not probed", "it asks in dense and hybrid mode, the target in lexical alone"),
         ("P49", "not probed", "it ended before"),
     ]
+
+
+def test_what_was_not_chosen_is_one_row_with_class_severity_and_command(make_audit: Make) -> None:
+    chosen = [each for each in CATALOG if each.severity == "critical"]
+    left = tuple(unchosen(CATALOG, chosen))
+    audit = replace(make_audit((probe("P01"),)), unchosen=left)
+    ((reason, count, target),) = rows(audit, "Not probed")
+    assert "leak, high: P13, P26, P30, P33; " in reason
+    assert "side channel, medium: P39, P40" in reason
+    assert "`retrieverbench leaks SUITE.toml --probe P07`" in reason
+    assert (count, target) == (f"{len(CATALOG) - len(chosen)} of {len(CATALOG)}", "fake")
