@@ -1,6 +1,6 @@
 """Numbers, findings and rules become one verdict."""
 
-from retrieverbench.gate.auditing import fails_audit, judge_audit
+from retrieverbench.gate.auditing import alike, fails_audit, judge_audit, names_of
 from retrieverbench.gate.compare import CHANGES, differences
 from retrieverbench.gate.evaluate import against_mean
 from retrieverbench.gate.failures import unmeasured
@@ -14,6 +14,7 @@ __all__ = [
     "VANISHED",
     "WITH_BASELINE",
     "against_mean",
+    "alike",
     "comparing",
     "conclude",
     "crashed",
@@ -25,6 +26,7 @@ __all__ = [
     "judge",
     "judge_audit",
     "leak_of",
+    "names_of",
     "reach_faults",
     "rule_faults",
     "unmeasured",

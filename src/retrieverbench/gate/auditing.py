@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal
 
 from retrieverbench.gate.judge import (
@@ -45,8 +46,8 @@ def judge_audit(
             *(
                 reason
                 for result in artifact.targets
-                for probe in result.probes
-                if (reason := _of_probe(result, probe, fail_on, stop, accepted or {}))
+                for probes in alike(result.probes, accepted or {})
+                if (reason := _of_probes(result, probes, fail_on, stop, accepted or {}))
             ),
             *_cut_short(artifact),
         ],
@@ -63,6 +64,29 @@ def fails_audit(probe: ProbeResult, fail_on: Severity | None) -> bool:
     """Whether a failed probe is grave enough to fail its audit; all are where nothing is judged."""
     least = SEVERITIES.index(fail_on or SEVERITIES[-1])
     return probe.outcome == "fail" and SEVERITIES.index(probe.severity) <= least
+
+
+def alike(
+    probes: Sequence[ProbeResult], accepted: Mapping[str, str] = MappingProxyType({})
+) -> list[list[ProbeResult]]:
+    """Probes of one target, those that had no conclusion in one arm for one reason together.
+
+    What is `accepted`, each probe with a reason of its own, stands apart.
+    """
+    groups: dict[tuple[object, ...], list[ProbeResult]] = {}
+    for number, probe in enumerate(probes):
+        is_alike = probe.outcome == "inconclusive"
+        key = (probe.arm, probe.reason, accepted.get(probe.probe)) if is_alike else (number,)
+        groups.setdefault(key, []).append(probe)
+    return list(groups.values())
+
+
+def names_of(probes: Sequence[ProbeResult]) -> str:
+    """One by its number and title, several by their count and numbers."""
+    first = probes[0]
+    if len(probes) == 1:
+        return f"{first.probe} {first.title}"
+    return f"{len(probes)} probes, {', '.join(probe.probe for probe in probes)}"
 
 
 def _unmapped(result: TargetResult) -> Iterator[Reason]:
@@ -90,15 +114,16 @@ def _unprobed(result: TargetResult, *, complete: bool) -> Iterator[Reason]:
         yield NOTHING, "not measured", f"{label}: nothing was probed: {reason}"
 
 
-def _of_probe(
+def _of_probes(
     result: TargetResult,
-    probe: ProbeResult,
+    probes: Sequence[ProbeResult],
     fail_on: Severity,
     stop: int,
     accepted: Mapping[str, str],
 ) -> Reason | None:
-    label = result.target.label
-    seen = f"{probe.probe} {probe.title} ({probe.arm}): {probe.reason}"
+    """What one probe, or several of one reason, do to the exit code."""
+    label, probe = result.target.label, probes[0]
+    seen = f"{names_of(probes)} ({probe.arm}): {probe.reason}"
     text = f"{label}: {seen}"
     if probe.outcome == "fail":
         if probe.severity == "critical":

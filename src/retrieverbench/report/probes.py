@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from retrieverbench.gate import alike, names_of
 from retrieverbench.golden.faults import plural
 from retrieverbench.leaks import CATALOG, Probe
 from retrieverbench.leaks.probe import UNSEEN
@@ -88,24 +89,30 @@ def _summary_row(result: TargetResult, arm: Arm) -> tuple[str, ...]:
 
 
 def _not_passed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
-    """The gravest first."""
+    """The gravest first; several that had no conclusion for one reason are one row."""
     found = [
-        (result, probe)
+        (result, probes)
         for result in artifact.targets
-        for probe in result.probes
-        if probe.outcome in {"fail", "inconclusive"}
+        for probes in alike(result.probes)
+        if probes[0].outcome in {"fail", "inconclusive"}
     ]
-    found.sort(key=lambda pair: (pair[1].outcome, SEVERITIES.index(pair[1].severity)))
-    for result, probe in found:
+    found.sort(key=lambda pair: (pair[1][0].outcome, min(map(_gravity, pair[1]))))
+    for result, probes in found:
+        first = min(probes, key=_gravity)
+        classes = dict.fromkeys(probe.leak_class for probe in sorted(probes, key=_gravity))
         yield (
             result.target.label,
-            probe.arm,
-            f"{probe.probe} {probe.title}",
-            probe.outcome,
-            probe.leak_class,
-            probe.severity,
-            probe.reason,
+            first.arm,
+            names_of(probes),
+            first.outcome,
+            ", ".join(classes),
+            first.severity,
+            first.reason,
         )
+
+
+def _gravity(probe: ProbeResult) -> int:
+    return SEVERITIES.index(probe.severity)
 
 
 def _risks(artifact: Artifact) -> Iterator[tuple[str, ...]]:

@@ -116,3 +116,28 @@ def test_the_mapping_stands_first_where_no_id_of_the_index_is_known(
     assert "no id of the index is in the corpus: check attach.id" in verdict.reasons[0]
     verdict = judge_audit(make_artifact(make_result(probes=(shown, passed))))
     assert "attach" not in verdict.reasons[0], "the index is read, and one row of it is unknown"
+
+
+def test_probes_without_a_conclusion_for_one_reason_are_one_line(
+    make_result: MakeResult, make_artifact: MakeArtifact
+) -> None:
+    one = ProbeResult(
+        "P09", "small", "fake", "lexical", "guarded", "inconclusive", "starvation", "high", "no"
+    )
+    probes = (
+        *(replace(one, probe=number) for number in ("P07", "P08", "P16")),
+        replace(one, arm="below the guard"),
+        replace(one, probe="P10", reason="another"),
+        replace(one, probe="P11", outcome="fail"),
+        replace(one, probe="P12", outcome="fail"),
+    )
+    artifact = make_artifact(make_result(probes=probes))
+    accepted = judge_audit(artifact, accepted={"P16": "known"})
+    assert list(accepted.reasons) == [
+        "fail: fake/lexical/filter: starvation: P11 small (guarded): no",
+        "fail: fake/lexical/filter: starvation: P12 small (guarded): no",
+        "inconclusive: fake/lexical/filter: 2 probes, P07, P08 (guarded): no",
+        "inconclusive: fake/lexical/filter: P09 small (below the guard): no",
+        "inconclusive: fake/lexical/filter: P10 small (guarded): another",
+        "inconclusive: fake/lexical/filter: P16 small (guarded): no; accepted: known",
+    ]

@@ -81,3 +81,15 @@ def test_what_was_not_chosen_is_one_row_with_class_severity_and_command(make_aud
     assert "side channel, medium: P39, P40" in reason
     assert "`retrieverbench leaks SUITE.toml --probe P07`" in reason
     assert (count, target) == (f"{len(CATALOG) - len(chosen)} of {len(CATALOG)}", "fake")
+
+
+def test_what_had_no_conclusion_for_one_reason_is_one_row_of_the_gravest(make_audit: Make) -> None:
+    alike = [
+        probe("P07", outcome="inconclusive", leak_class="starvation", severity="high"),
+        probe("P16", outcome="inconclusive", leak_class="leak", severity="critical"),
+    ]
+    found = rows(make_audit((*alike, probe("P09", outcome="fail"))), "Probes that did not pass")
+    assert [row[2:6] for row in found] == [
+        ("P09 title of P09", "fail", found[0][4], found[0][5]),
+        ("2 probes, P07, P16", "inconclusive", "leak, starvation", "critical"),
+    ]
