@@ -11,7 +11,7 @@ from bench_support import Bench, write_example
 from engine_support import need_engine
 from fault_catalog import FAULTS, Server, found_by, server_of, small_crowds, wanted
 from retrieverbench.leaks import CATALOG
-from retrieverbench.run import Engines
+from retrieverbench.run import Engines, load_adapter
 
 LAYOUTS = {
     "pgvector": ("filter", "partition", "index", "rls"),
@@ -57,10 +57,36 @@ def test_the_right_adapter_passes(bench: Bench, server: Server) -> None:
     legs = [probe for probe in probes if probe["probe"] == "P04"]
     assert len(legs) == 2 * len(results), "once per target and arm"
     assert all(probe["outcome"] == "pass" and probe["requests"] for probe in legs)
+    explains = "explain" in load_adapter(server.name).cls.capabilities
+    assert [each["plan"] is not None for each in results] == [explains] * len(results)
     if server.name not in LAYOUTS:
         return
     bounds = [bound["upper_bound"] for each in results for bound in each["bounds"]]
     assert all(0 < bound < 0.05 for bound in bounds)
+
+
+def test_a_filter_mode_that_the_target_does_not_use_is_told_and_not_judged(
+    bench: Bench, server: Server
+) -> None:
+    """What it hides, and by which plan, beside what the target's own plan searched."""
+    cls = load_adapter(server.name).cls
+    names = list(getattr(cls, "filter_modes", {}))
+    if not names or "explain" not in cls.capabilities:
+        return
+    done = bench.run(
+        "leaks", bench.suite(server.entry("dense")), *wanted(["P08", "P10"]), env=server.environ
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (target,) = bench.artifact()["targets"]
+    own, *modes = next(each["filter_modes"] for each in target["probes"] if each["filter_modes"])
+    assert (own["name"], own["plan"]["vector_index"]) == ("", target["plan"]["vector_index"])
+    assert [mode["name"] for mode in modes] == names
+    assert all(mode["facts"] and mode["plan"] and not mode["note"] for mode in modes)
+    after = [mode for mode in modes if mode["plan"]["filtered"] == "after"]
+    assert all(mode["facts"]["own shuffled"] < 1.0 for mode in after), "it hides own chunks"
+    assert (own["plan"]["vector_index"], own["plan"]["filtered"]) == ("", "before")
+    assert all(mode["plan"]["vector_index"] for mode in modes), "each of them uses it"
+    assert "searches judged were exact; what it hides is told, not judged" in words(done.stdout)
 
 
 def test_each_fault_is_found_by_its_probe(bench: Bench, server: Server) -> None:
@@ -73,6 +99,11 @@ def test_each_fault_is_found_by_its_probe(bench: Bench, server: Server) -> None:
                 "leaks", bench.suite(right), *wanted([fault.probe]), env=server.environ
             )
             assert done.returncode == 0, done.stdout + done.stderr
+
+
+def words(text: str) -> str:
+    """As one line, however it was broken."""
+    return " ".join(text.split())
 
 
 def needed(server: Server) -> set[str]:

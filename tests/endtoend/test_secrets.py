@@ -5,16 +5,23 @@ from __future__ import annotations
 import pytest
 
 from bench_support import Bench
+from fault_catalog import small_crowds
 
 SECRET = "s3cret-that-must-not-appear"
 ECHO = f"""
 from dataclasses import replace
 
-from retrieverbench.model import Hit
+from retrieverbench.model import Hit, Plan
 from retrieverbench_adapters.memory import Memory
 
 
 class Echo(Memory):
+    capabilities = Memory.capabilities | {{"explain"}}
+    filter_modes = {{"its own": {{}}}}
+
+    async def explain(self, query):
+        return Plan(("scan by {SECRET}",), "index of {SECRET}", "after", "as {SECRET} sees it")
+
     @classmethod
     async def open(cls, settings):
         return await super().open(replace(settings, secrets={{}}))
@@ -32,7 +39,8 @@ class Echo(Memory):
 def test_an_id_a_label_or_a_text_that_is_a_credential(bench: Bench, command: str) -> None:
     (bench.folder / "echo.py").write_text(ECHO, encoding="utf-8")
     suite = bench.suite('adapter = "echo.py:Echo"\nsecrets = { api_key = "MY_KEY" }')
-    done = bench.run(command, suite, env={"MY_KEY": SECRET})
+    with small_crowds():
+        done = bench.run(command, suite, env={"MY_KEY": SECRET})
     assert done.returncode == 4, done.stdout + done.stderr
     shown = {"terminal": done.stdout + done.stderr}
     for path in (bench.folder / "results").rglob("*"):
@@ -41,6 +49,7 @@ def test_an_id_a_label_or_a_text_that_is_a_credential(bench: Bench, command: str
     assert set(shown) >= {"terminal", ".md", ".json"}
     assert [name for name, text in shown.items() if SECRET in text] == []
     assert "birch/***" in shown[".json"]
+    assert "index of ***" in shown[".json"]
 
 
 @pytest.mark.parametrize("word", ["Birch", "echo", "filter", "test"])

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from retrieverbench.adapter import Adapter, Settings
-from retrieverbench.errors import AdapterError, InputError
 from retrieverbench.leaks import (
     ARMS,
     AS_IS,
@@ -20,8 +19,9 @@ from retrieverbench.leaks import (
     Variant,
     audit_target,
     make_world,
+    plan_of_judged,
 )
-from retrieverbench.model import MODES, Arm, Chunk, Layout, Mode, ProbeResult
+from retrieverbench.model import MODES, Arm, Chunk, Layout, Mode, Plan, ProbeResult
 from retrieverbench_adapters.memory import Memory
 
 DRAW = Draw(7)
@@ -35,18 +35,23 @@ async def audit(
     layout: Layout = "filter",
     search: Mapping[str, object] | None = None,
     scene_layout: Layout | None = None,
+    plans: dict[Mode, Plan] | None = None,
     **fields: Any,
 ) -> dict[tuple[str, Mode | None], ProbeResult]:
-    """Results by probe and mode (of the last arm); `fields` are of the scene."""
+    """Results by probe and mode (of the last arm); `fields` are of the scene.
+
+    `plans` takes the plan of a question that was judged in each mode.
+    """
+
+    async def explain(scene: Scene) -> None:
+        if plans is not None:
+            plans[scene.mode] = await plan_of_judged(scene)
 
     @asynccontextmanager
     async def another(chunks: Sequence[Chunk], variant: Variant = AS_IS) -> AsyncIterator[Adapter]:
         options = {"place": variant.place, "search": {**(search or {}), **variant.search}}
         settings = Settings("", "rb_audit", frozenset(modes), layout, DIMENSION, options=options)
-        try:
-            opened = await adapter.open(settings)
-        except InputError as error:  # as the job has it
-            raise AdapterError(str(error)) from error
+        opened = await adapter.open(settings)
         await opened.put(chunks)
         await opened.settle()
         yield opened
@@ -70,7 +75,7 @@ async def audit(
         )
         probes = [probe for probe in CATALOG if probe.id in ids]
         plan = AuditPlan(probes, modes, arms)
-        await audit_target(replace(blank, **fields), plan, results)
+        await audit_target(replace(blank, **fields), plan, results, at_end=explain)
     return {(result.probe, result.mode): result for result in results}
 
 

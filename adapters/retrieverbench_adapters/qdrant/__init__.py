@@ -77,8 +77,11 @@ class Qdrant:
         | {"resume", "remove"}
     )
     filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = {
-        "one graph over all tenants": {"place": {"m": 16}},
-        "a graph within each tenant": {"place": {"m": 0, "payload_m": 16}},
+        name: {"place": {**graph, "indexing_threshold": 10, "full_scan_threshold": 0}}
+        for name, graph in (
+            ("one graph over all tenants, always walked", {"m": 16, "payload_m": 0}),
+            ("a graph within each tenant, always walked", {"m": 0, "payload_m": 16}),
+        )
     }
 
     def __init__(self, settings: Settings, options: Options) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 import anyio
 
@@ -17,6 +18,7 @@ from retrieverbench.job.context import Job, make_job, most_at_once, other_place,
 from retrieverbench.job.hiding import without_secrets
 from retrieverbench.job.interrupt import stopped_by
 from retrieverbench.job.opening import begin_engines, input_errors, make_states
+from retrieverbench.job.passes import keep_plan
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.progress import Progress, counting, fetching
 from retrieverbench.job.reading import exported_worlds, read_questions
@@ -40,6 +42,7 @@ from retrieverbench.leaks import (
     make_world,
     new_seed,
     not_asked,
+    plan_of_judged,
     unchosen,
 )
 from retrieverbench.leaks.places import OpenAdapter
@@ -221,10 +224,23 @@ async def _audit(job: Job, each: Audited, engines: Engines, draw: Draw) -> None:
                 nothing=_ONE_TENANT if is_alone else "",
                 worlds=worlds,
             )
-            await audit_target(blank, plan, each.results, counting(advance), each.under_way)
+            await audit_target(
+                blank,
+                plan,
+                each.results,
+                counting(advance),
+                each.under_way,
+                partial(_explain, state),
+            )
     except BackendError as error:
         state.failure = error
         job.progress.note(f"{state.entry.name}: audit ended: {error}")
+
+
+async def _explain(state: EntryState, scene: Scene) -> None:
+    """The plan of a question that was judged, in the scene's mode."""
+    if "explain" in scene.capabilities:
+        await keep_plan(state, scene.mode, partial(plan_of_judged, scene))
 
 
 def _scene(
@@ -327,5 +343,11 @@ def _results(prepared: Prepared, each: Audited, why: str) -> Iterator[TargetResu
         )
         bare = bare_result(prepared, each.state, mode)
         notes = tuple(each.state.notes)
-        full = replace(bare, probes=probes, bounds=tuple(bounds_of(probes)), notes=notes)
+        full = replace(
+            bare,
+            plan=each.state.plans.get(mode),
+            probes=probes,
+            bounds=tuple(bounds_of(probes)),
+            notes=notes,
+        )
         yield without_secrets(full, each.state, prepared.corpus.chunks)

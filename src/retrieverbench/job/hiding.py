@@ -14,6 +14,7 @@ from retrieverbench.model import (
     CaseResult,
     Chunk,
     LeakFinding,
+    Plan,
     ProbeResult,
     TargetResult,
 )
@@ -48,6 +49,7 @@ def without_secrets(
     )
     return replace(
         result,
+        plan=_plan(result.plan, hide),
         results=tuple(_case(case, hide) for case in result.results),
         leaks=checked,
         probes=tuple(_probe(probe, hide) for probe in result.probes),
@@ -80,6 +82,10 @@ def _probe(probe: ProbeResult, hide: Hide) -> ProbeResult:
     labels = tuple(
         replace(label, uid=hide(label.uid), label=hide(label.label)) for label in probe.labels
     )
+    modes = tuple(
+        replace(mode, plan=_plan(mode.plan, hide), note=hide(mode.note))
+        for mode in probe.filter_modes
+    )
     return replace(
         probe,
         reason=hide(probe.reason),
@@ -87,7 +93,16 @@ def _probe(probe: ProbeResult, hide: Hide) -> ProbeResult:
         findings=_findings(probe.findings, hide),
         facts=facts,
         labels=labels,
+        filter_modes=modes,
     )
+
+
+def _plan(plan: Plan | None, hide: Hide) -> Plan | None:
+    if plan is None:
+        return None
+    index = _optional(plan.vector_index, hide)
+    lines = tuple(map(hide, plan.lines))
+    return replace(plan, lines=lines, vector_index=index, caveat=hide(plan.caveat))
 
 
 def _findings(findings: Sequence[LeakFinding], hide: Hide) -> tuple[LeakFinding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from retrieverbench.errors import BackendError, RetrieverBenchError
@@ -13,7 +13,7 @@ from retrieverbench.job.state import EntryState
 from retrieverbench.job.timing import closed_plan, is_repeatable, repeated, take_noise
 from retrieverbench.leaks import ToldTotals, check_result, foreign_texts
 from retrieverbench.load import Subject, TimedResult, measure_closed
-from retrieverbench.model import CaseResult, LeakFinding, Mode, Response, Run
+from retrieverbench.model import CaseResult, LeakFinding, Mode, Plan, Response, Run
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run import Abandoned, Place, ask_all, build_queries, one_line, text_of, uid_of
 from retrieverbench.storage import stored
@@ -190,12 +190,20 @@ async def explain_target(job: Job, state: EntryState) -> None:
         if query is None:
             continue
         try:
-            state.plans[mode] = await place.explain(query)
+            await keep_plan(state, mode, partial(place.explain, query))
         except Abandoned as error:
             _lose(job, state, error)
             return
-        except RetrieverBenchError as error:
-            state.notes.append(f"{mode}: its plan could not be had: {one_line(error)}")
+
+
+async def keep_plan(state: EntryState, mode: Mode, ask: Callable[[], Awaitable[Plan]]) -> None:
+    """The plan of one query in a mode, or a note why there is none; raises Abandoned alone."""
+    try:
+        state.plans[mode] = await ask()
+    except Abandoned:
+        raise
+    except RetrieverBenchError as error:
+        state.notes.append(f"{mode}: its plan could not be had: {one_line(error)}")
 
 
 async def describe_again(job: Job, state: EntryState) -> None:

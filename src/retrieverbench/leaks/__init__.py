@@ -19,6 +19,7 @@ from retrieverbench.leaks.control import (
     control_chunks,
     control_tenant,
 )
+from retrieverbench.leaks.crowds import ORDERS
 from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw, new_seed
 from retrieverbench.leaks.exported import find_questions
@@ -31,6 +32,7 @@ from retrieverbench.leaks.ledger import (
     make_ledger,
 )
 from retrieverbench.leaks.places import AS_IS, Variant
+from retrieverbench.leaks.plans import plan_of_judged
 from retrieverbench.leaks.probe import ARMS, Probe
 from retrieverbench.leaks.record import RequestLog
 from retrieverbench.leaks.scene import Scene
@@ -52,6 +54,7 @@ __all__ = [
     "CONTROL_CASES",
     "DIMENSION",
     "MAX_KEPT_FINDINGS",
+    "ORDERS",
     "AuditPlan",
     "Canary",
     "CanaryResult",
@@ -89,6 +92,7 @@ __all__ = [
     "make_world",
     "new_seed",
     "not_asked",
+    "plan_of_judged",
     "probe_canaries",
     "questions_for_texts",
     "total_question",

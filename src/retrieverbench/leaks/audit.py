@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -57,17 +57,23 @@ class UnderWay:
             yield result
 
 
+async def _nothing(_scene: Scene) -> None:
+    """Where nothing more is to be known."""
+
+
 async def audit_target(
     scene: Scene,
     plan: AuditPlan,
     into: list[ProbeResult],
     on_done: Callable[[], None] = lambda: None,
     under_way: UnderWay | None = None,
+    at_end: Callable[[Scene], Awaitable[None]] = _nothing,
 ) -> None:
     """Run the plan; `scene` is a blank one on the loaded place, results go `into` a list.
 
     A probe that the backend does not answer is inconclusive, and the others go on. Abandoned
-    ends the audit. Whatever ends it, `under_way` holds the probe that was running.
+    ends the audit. Whatever ends it, `under_way` holds the probe that was running. `at_end` gets
+    a scene of each mode while all places that were asked are there.
     """
     running = under_way or UnderWay()
     async with AsyncExitStack() as stack:
@@ -81,6 +87,9 @@ async def audit_target(
                     into.append(await _probe_once(probe, blank, plan))
                     running.now = None
             on_done()
+        for mode in plan.modes:
+            world = plan.worlds.get(mode, at_place.world)
+            await at_end(replace(at_place, world=world, mode=mode))
 
 
 def unchosen(catalog: Sequence[Probe], chosen: Sequence[Probe]) -> Iterator[Unchosen]:
@@ -151,6 +160,7 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         unanswered=[],
         tried=Tried(),
         unjudged=[],
+        filter_modes=[],
     )
 
 

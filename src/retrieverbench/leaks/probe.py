@@ -90,6 +90,7 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
         labels=_labels(scene),
         limit="; ".join(each for each in (scene.limit, probe.limit) if each),
         tried=scene.tried.numbers,
+        filter_modes=tuple(scene.filter_modes),
     )
 
 

@@ -43,6 +43,7 @@ from retrieverbench.model import (
     DEFAULT_TENANT_PATTERN,
     Arm,
     Fidelity,
+    FilterMode,
     Layout,
     LeakFinding,
     Mode,
@@ -123,6 +124,7 @@ class Scene:
     width: int = 1
     tried: Tried = field(default_factory=Tried)
     unjudged: list[tuple[Scene, Asked, list[Answer]]] = field(default_factory=list)
+    filter_modes: list[FilterMode] = field(default_factory=list)
 
     def expect(
         self,

@@ -12,6 +12,7 @@ from retrieverbench.model.artifact import (
 from retrieverbench.model.audit import (
     SEVERITIES,
     Arm,
+    FilterMode,
     LeakBound,
     LeakClass,
     Outcome,
@@ -79,6 +80,7 @@ __all__ = [
     "Corpus",
     "FailureKind",
     "Fidelity",
+    "FilterMode",
     "FilterTime",
     "GoldenCase",
     "GoldenRecord",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from retrieverbench.model.leaks import LeakFinding
-from retrieverbench.model.search import Mode
+from retrieverbench.model.search import Mode, Plan
 
 Outcome = Literal["pass", "fail", "inconclusive", "not applicable", "not probed"]
 LeakClass = Literal["leak", "fail-open", "starvation", "interference", "side channel"]
@@ -44,6 +44,23 @@ class WrongLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterMode:
+    """What small tenants found beside crowds, in one of the ways to filter that an adapter names.
+
+    `name` is "" for the way that the target itself uses. `options` set it, by group. `facts` are
+    named as those of the probes that judge the same of the target alone (P08, P09, P34). `plan` is
+    that of the question beside the largest crowd, None where the backend tells none. `note` says
+    what could not be measured and why, "" if everything was.
+    """
+
+    name: str
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    facts: Mapping[str, int | float | str] = field(default_factory=dict)
+    plan: Plan | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeResult:
     """One probe of one target in one mode and arm.
 
@@ -57,6 +74,7 @@ class ProbeResult:
     `labels` are the hits whose tenant label disagrees with our record, each once. `limit` is
     what the probe does not look at though its title may promise it, "" if nothing. `tried` are the
     largest `k` and the numbers of `tenants` (or what stood for one) and `texts` that were asked.
+    `filter_modes` are told and never judged, but for what is foreign.
     """
 
     probe: str
@@ -78,6 +96,7 @@ class ProbeResult:
     labels: tuple[WrongLabel, ...] = ()
     limit: str = ""
     tried: Mapping[str, int] = field(default_factory=dict)
+    filter_modes: tuple[FilterMode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,67 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
-from retrieverbench.model import Artifact, ProbeResult, TargetResult
+from retrieverbench.leaks import ORDERS
+from retrieverbench.model import Artifact, FilterMode, ProbeResult, TargetResult
 from retrieverbench.report.cells import DASH, figure
 from retrieverbench.report.table import Table
+from retrieverbench.report.validity import plan_cells, unused_index
 
-_CROWD, _OWN, _MODE = "crowd ", "own ", "mode "
+Facts = Mapping[str, int | float | str]
+_CROWD, _OWN = "crowd ", "own "
+_TARGETS_OWN = "of the target"
+_BESIDE_CROWDS = frozenset({"P07", "P08", "P09", "P10", "P34"})
+"""What asks in the place whose plan is told."""
 _SHARE = (
     "The share of the exact answer that came back, by the number of foreign chunks that answer "
-    "the question better. It breaks at the first crowd that hides own chunks."
+    "the question better. It breaks at the first crowd that hides own chunks. Only the filter "
+    f"mode '{_TARGETS_OWN}' is judged."
 )
-
+_ORDERS = (
+    "The share of the exact answer by when the tenant's chunks were written, seen from the "
+    "others'; and how many chunks one connection found, and found again after it had answered a "
+    "large tenant 25 times."
+)
 _MODES = (
-    "The share of a small tenant's exact answer: in the target's own mode among 10,000 chunks, "
-    "in the other modes of its backend among 2,000."
+    "Each way to filter that the adapter names, beside the largest crowd: what sets it, what the "
+    "backend's plan tells of it, the share of the exact answer, and how many answers were shorter "
+    "than they should be. The tables above show the rest of it. A mode that the target does not "
+    "use is a fact and judges nothing. In hybrid mode words may find what the vectors' leg misses."
 )
 
 
 def fact_tables(artifact: Artifact) -> Iterator[Table]:
     """Empty tables where nothing of the kind was measured."""
     crowds = tuple(_found(artifact, "P08"))
-    sizes = _columns(crowds, _CROWD)
-    rows = tuple((*_name(r, p), *_cells(p, _CROWD, sizes), _break(p)) for r, p in crowds)
-    yield Table("Crowds of foreign chunks", ("target", "arm", *sizes, "breaks at"), rows, (_SHARE,))
-    tenths = tuple(_found(artifact, "P09"))
-    orders = _columns(tenths, _OWN)
-    rows = tuple((*_name(r, p), *_cells(p, _OWN, orders)) for r, p in tenths)
-    titles = (f"own written {order}" for order in orders)
-    yield Table("A tenant of 0.1 %", ("target", "arm", *titles), rows)
-    columns = ("target", "filter mode", "share found")
+    sizes = _sizes(facts for *_name, facts in crowds)
+    rows = tuple(
+        (*name, *(_share(facts, f"{_CROWD}{size}") for size in sizes), _break(facts))
+        for *name, facts in crowds
+    )
+    columns = ("target", "arm", "filter mode", *sizes, "breaks at")
+    yield Table("Crowds of foreign chunks", columns, rows, (_SHARE, *_exact(artifact)))
+    rows = tuple(
+        (*name, *(_share(facts, f"{_OWN}{order}") for order in ORDERS), _again(facts))
+        for *name, facts in _found(artifact, "P09")
+    )
+    titles = (f"own written {order}" for order in ORDERS)
+    columns = ("target", "arm", "filter mode", *titles, "found, and again")
+    yield Table("A tenant of 0.1 %", columns, rows, (_ORDERS,))
+    columns = (
+        "target",
+        "filter mode",
+        "set by",
+        "vector index",
+        "tenant condition applied",
+        "share found",
+        "short answers",
+    )
     yield Table("Filter modes", columns, tuple(_modes(artifact)), (_MODES,))
 
 
-def _found(artifact: Artifact, probe: str) -> Iterator[tuple[TargetResult, ProbeResult]]:
+def exact_probes(result: TargetResult) -> tuple[tuple[ProbeResult, ...], str]:
+    """Those that judged exact search though an approximate index is there, and a line on it."""
+    kind = unused_index(result)
+    probes = tuple(
+        probe
+        for probe in result.probes
+        if kind and probe.probe in _BESIDE_CROWDS and probe.outcome in {"pass", "fail"}
+    )
+    return probes, (
+        f"starvation by the approximate index ({kind}): by the backend's own plan the searches "
+        f"judged were exact; {_remedy(result)}"
+    )
+
+
+def _remedy(result: TargetResult) -> str:
+    """How to have the approximate index judged."""
+    asked = [probe for probe in result.probes if probe.probe == "P10" and probe.filter_modes]
+    using = [
+        mode
+        for probe in asked
+        for mode in probe.filter_modes
+        if mode.name and mode.plan and mode.plan.vector_index
+    ]
+    if using:
+        first, *others = [_settings(mode) for mode in using]
+        shared = [each for each in first if all(each in other for other in others)]
+        return (
+            f"what it hides is told, not judged, under {', '.join(repr(m.name) for m in using)}; "
+            f"set {', '.join(shared) or 'what sets one of these'} in the target to have it judged"
+        )
+    if asked:
+        return "no filter mode that the adapter names makes the backend use it here"
+    return "P10 tries it where the adapter names a filter mode that uses it"
+
+
+def _exact(artifact: Artifact) -> Iterator[str]:
+    told: dict[str, list[str]] = {}
     for result in artifact.targets:
-        for found in result.probes:
-            if found.probe == probe and found.facts:
-                yield result, found
+        probes, line = exact_probes(result)
+        if probes:
+            told.setdefault(line, []).append(result.target.label)
+    for line, labels in told.items():
+        yield f"Not judged of {', '.join(labels)}: {line}."
 
 
-def _columns(found: tuple[tuple[TargetResult, ProbeResult], ...], prefix: str) -> list[str]:
-    names = (name for _result, probe in found for name in probe.facts if name.startswith(prefix))
-    return list(dict.fromkeys(name.removeprefix(prefix) for name in names))
+def _found(artifact: Artifact, number: str) -> Iterator[tuple[str, str, str, Facts]]:
+    """Target, arm, filter mode and what was measured; other modes' facts are those of P10."""
+    for result in artifact.targets:
+        for probe in result.probes:
+            if probe.probe == number and probe.facts:
+                facts = {**_of(result, "P34", probe.arm), **probe.facts}
+                yield result.target.label, probe.arm, _TARGETS_OWN, facts
+        for probe in result.probes:
+            for mode in probe.filter_modes:
+                if mode.name and mode.facts:
+                    yield result.target.label, probe.arm, mode.name, mode.facts
 
 
-def _cells(probe: ProbeResult, prefix: str, columns: list[str]) -> Iterator[str]:
-    for column in columns:
-        value = probe.facts.get(f"{prefix}{column}")
-        yield figure(value, 2, trim=True) if isinstance(value, int | float) else DASH
+def _of(result: TargetResult, number: str, arm: str) -> Facts:
+    found = (p.facts for p in result.probes if (p.probe, p.arm) == (number, arm))
+    return next(found, {})
 
 
-def _break(probe: ProbeResult) -> str:
-    return str(probe.facts.get("breaks at", "never"))
+def _sizes(found: Iterator[Facts]) -> Sequence[str]:
+    names = {name.removeprefix(_CROWD) for facts in found for name in facts if _CROWD in name}
+    return sorted(names, key=int)
 
 
-def _name(result: TargetResult, probe: ProbeResult) -> tuple[str, str]:
-    return result.target.label, probe.arm
+def _share(facts: Facts, name: str) -> str:
+    value = facts.get(name)
+    return figure(value, 2, trim=True) if isinstance(value, int | float) else DASH
+
+
+def _break(facts: Facts) -> str:
+    return str(facts.get("breaks at", "never"))
+
+
+def _again(facts: Facts) -> str:
+    if "own after" not in facts:
+        return DASH
+    return f"{facts['own before']}, {facts['own after']}"
 
 
 def _modes(artifact: Artifact) -> Iterator[tuple[str, ...]]:
-    for result, probe in _found(artifact, "P10"):
-        for name, value in probe.facts.items():
-            shown = value if isinstance(value, str) else figure(value, 2, trim=True)
-            yield result.target.label, name.removeprefix(_MODE), shown
+    for result in artifact.targets:
+        for probe in result.probes:
+            for mode in probe.filter_modes:
+                name, share = mode.name or _TARGETS_OWN, _share(mode.facts, "own shuffled")
+                shown = share if mode.facts else f"not measured: {mode.note}"
+                short = str(mode.facts.get("short answers", DASH))
+                yield (
+                    result.target.label,
+                    name,
+                    ", ".join(_settings(mode)) or DASH,
+                    *plan_cells(mode.plan),
+                    shown,
+                    short,
+                )
+
+
+def _settings(mode: FilterMode) -> list[str]:
+    """The options that set it, as a suite writes them."""
+    return [
+        f"{group}.{key} = {json.dumps(value)}"
+        for group, values in mode.options.items()
+        for key, value in values.items()
+    ]

@@ -19,7 +19,7 @@ from retrieverbench.model import (
     TargetResult,
 )
 from retrieverbench.report.cells import DASH, above
-from retrieverbench.report.facts import fact_tables
+from retrieverbench.report.facts import exact_probes, fact_tables
 from retrieverbench.report.table import Table
 
 _BY_ID = {probe.id: probe for probe in CATALOG}
@@ -201,6 +201,8 @@ def _limits(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
         own = "; ".join(part for part in probe.limit.split("; ") if part != UNSEEN)
         if own and probe.outcome not in {"not applicable", "not probed"}:
             yield probe, own
+    exact, told = exact_probes(result)
+    yield from ((probe, told) for probe in exact)
 
 
 def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:

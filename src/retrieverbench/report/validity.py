@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from retrieverbench.adapter import NOBODY
 from retrieverbench.golden.faults import plural
@@ -14,9 +14,16 @@ from retrieverbench.report.table import Table
 NOT_TOLD = "not told"
 NOT_ASKED = "not asked"
 APPROXIMATE = frozenset({"hnsw", "ivfflat"})
-_NOT_ASKED = (
-    f"'{NOT_ASKED}': an audit asks no backend for the plan of a query; it judges the answers."
-)
+_EXPLAINED = {
+    "run": "one measured query",
+    "audit": "one query that was judged, beside the largest crowd of foreign chunks if any was",
+}
+_BEFORE, _DURING, _AFTER = (f"{time} the search" for time in ("before", "during", "after"))
+_TIMES = {
+    _BEFORE: "only chunks that meet it are compared",
+    _DURING: "others are passed over, and the search goes on until enough are found",
+    _AFTER: "others are taken from what was found, so that own may be missing",
+}
 MAX_SETTING = 60
 """Characters of one setting in a report; the artifact holds it whole."""
 
@@ -29,7 +36,7 @@ def validity(artifact: Artifact) -> Table:
             result.fidelity or DASH,
             f"{backend.server} {backend.server_version}",
             "; ".join(part for part in (stored(backend.chunks), backend.differs) if part),
-            *(_plan_cells(result.plan) if artifact.kind == "run" else (NOT_ASKED, NOT_ASKED)),
+            *plan_cells(result.plan, NOT_TOLD if artifact.complete else NOT_ASKED),
             _weakened(result, backend),
         )
         for result in artifact.targets
@@ -46,11 +53,10 @@ def validity(artifact: Artifact) -> Table:
     )
     note = (
         "As the servers tell it, not as they were asked. Index and time of the tenant condition "
-        "come from the backend's own plan of one measured query; 'not told' where it has none."
+        f"come from the backend's own plan of {_EXPLAINED[artifact.kind]}; '{NOT_TOLD}' where it "
+        "has none."
     )
-    if artifact.kind == "audit":
-        note += f" {_NOT_ASKED}"
-    notes = (note, *_unused(artifact), *_caveats(artifact))
+    notes = (note, *_times(rows), *_unused(artifact), *_caveats(artifact))
     return Table("Validity", columns, rows, notes, appendix=tuple(_settings(artifact)))
 
 
@@ -75,9 +81,10 @@ def stored(chunks: Mapping[str, int]) -> str:
     return f"{stored}: {plural(len(counts), 'tenant')} with {each}"
 
 
-def _plan_cells(plan: Plan | None) -> tuple[str, str]:
+def plan_cells(plan: Plan | None, absent: str = NOT_TOLD) -> tuple[str, str]:
+    """The vector index and the time of the condition, `absent` where there is no plan."""
     if plan is None:
-        return NOT_TOLD, NOT_TOLD
+        return absent, absent
     index = NOT_TOLD if plan.vector_index is None else plan.vector_index or "none: exact"
     return index, f"{plan.filtered} the search" if plan.filtered else NOT_TOLD
 
@@ -90,15 +97,27 @@ def _weakened(result: TargetResult, backend: BackendRecord) -> str:
     return "; ".join(told) or "nothing known"
 
 
+def _times(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """What the times of the condition mean, of those that are shown."""
+    shown = {cell for row in rows for cell in row}
+    if told := [f"{time}: {meaning}" for time, meaning in _TIMES.items() if time in shown]:
+        yield f"{'; '.join(told)}.".capitalize()
+
+
+def unused_index(result: TargetResult) -> str:
+    """The kind of the approximate index that the plan of a search did without; "" for none."""
+    backend, plan = result.backend, result.plan
+    kind = str(backend.settings.get("index", "")) if backend else ""
+    if plan is None or plan.vector_index != "" or kind not in APPROXIMATE:
+        return ""
+    is_dense = result.target.mode != "lexical"
+    return kind if is_dense and backend and "approximate" in backend.properties else ""
+
+
 def _unused(artifact: Artifact) -> Iterator[str]:
-    """Approximate indexes that the plan of a search did without."""
     unused: dict[str, list[str]] = {}
     for result in artifact.targets:
-        backend, plan = result.backend, result.plan
-        kind = str(backend.settings.get("index", "")) if backend else ""
-        if plan is None or plan.vector_index != "" or kind not in APPROXIMATE:
-            continue
-        if result.target.mode != "lexical" and backend and "approximate" in backend.properties:
+        if kind := unused_index(result):
             unused.setdefault(kind, []).append(result.target.label)
     for kind, labels in unused.items():
         yield (

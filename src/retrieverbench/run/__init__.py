@@ -3,6 +3,7 @@
 from retrieverbench.run.attach import uid_of
 from retrieverbench.run.checks import BadAnswer, check_response, read_response
 from retrieverbench.run.connect import Connection, Engines, connect, fetch_engine
+from retrieverbench.run.description import plan_of
 from retrieverbench.run.exclusive import engine_at
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.leftovers import Leftover, all_left, left_at
@@ -70,6 +71,7 @@ __all__ = [
     "option_faults",
     "place_in_file",
     "place_name",
+    "plan_of",
     "read_response",
     "reason_and_remedy",
     "refuse_words",

@@ -6,13 +6,15 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
-from retrieverbench.adapter import Description
+from retrieverbench.adapter import Adapter, Description, Explains
 from retrieverbench.errors import AdapterError
-from retrieverbench.model import MODES, Fidelity, FilterTime, Plan
+from retrieverbench.model import MODES, Fidelity, FilterTime, Plan, Query
 from retrieverbench.options import nearest
 from retrieverbench.remote import hide_secrets
+from retrieverbench.run.guard import Step
 from retrieverbench.run.text import one_line, text_of
 
 FIDELITIES: tuple[Fidelity, ...] = get_args(Fidelity)
@@ -45,6 +47,14 @@ def checked_description(found: object, adapter: str, hidden: Sequence[str] = ())
         "slow": reader.lines_of_modes,
     }
     return Description(**_read(found, read, f"adapter {adapter!r}: describe", hidden))
+
+
+async def plan_of(adapter: Adapter, query: Query, step: Step) -> Plan:
+    """The backend's plan of one query. Raises BackendError, AdapterError for the rest."""
+    if not isinstance(adapter, Explains):
+        raise AdapterError(f"adapter {step.adapter!r} claims 'explain' and lacks it")
+    found = await step.call(partial(adapter.explain, query))
+    return checked_plan(found, step.adapter, step.hidden)
 
 
 def checked_plan(found: object, adapter: str, hidden: Sequence[str] = ()) -> Plan:

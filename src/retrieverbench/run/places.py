@@ -15,7 +15,6 @@ from retrieverbench.adapter import (
     OWN_PREFIX,
     Adapter,
     Description,
-    Explains,
     Settings,
     Writable,
 )
@@ -25,7 +24,7 @@ from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
 from retrieverbench.run.connect import Connection
 from retrieverbench.run.covering import LookedUp, differences
-from retrieverbench.run.description import checked_description, checked_plan
+from retrieverbench.run.description import checked_description, plan_of
 from retrieverbench.run.endpoint import server_of
 from retrieverbench.run.exclusive import Begun, Held, Unremembered, only_run_at
 from retrieverbench.run.found_vectors import check_found_vectors
@@ -85,11 +84,7 @@ class Place:
 
     async def explain(self, query: Query) -> Plan:
         """The backend's plan of one query. Raises BackendError, AdapterError for the rest."""
-        step = self._step("explain", STEP_TIMEOUTS)
-        if not isinstance(self.adapter, Explains):
-            raise AdapterError(f"adapter {step.adapter!r} claims 'explain' and lacks it")
-        found = await step.call(partial(self.adapter.explain, query))
-        return checked_plan(found, step.adapter, step.hidden)
+        return await plan_of(self.adapter, query, self._step("explain", STEP_TIMEOUTS))
 
     async def add(self, chunks: Sequence[Chunk], private: Sequence[str] = ()) -> None:
         """Put more chunks and wait until they are searchable.

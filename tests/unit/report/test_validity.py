@@ -38,6 +38,15 @@ def test_a_plan_is_told_and_its_absence_too(
     table = validity(make_artifact(make_result(plan=plan, backend=backend())))
     assert table.rows[0][-3:] == cells
     assert ("Plan of fake/lexical/filter: the plan was made anew." in table.notes) == (plan is PLAN)
+    meant = [note for note in table.notes if "the search: " in note]
+    assert [note.partition(":")[0] for note in meant] == ([cells[1].capitalize()] if plan else [])
+
+
+def test_a_plan_that_nobody_came_to_ask_for_is_not_called_untold(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    artifact = make_artifact(make_result(plan=None, backend=backend()), complete=False)
+    assert validity(artifact).rows[0][-3:-1] == ("not asked", "not asked")
 
 
 @pytest.mark.parametrize(("mode", "told"), [("lexical", True), ("hybrid", True), ("dense", False)])

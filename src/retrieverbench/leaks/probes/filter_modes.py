@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from retrieverbench.errors import BackendError
-from retrieverbench.leaks.crowds import OWN, crowds, smalls
+from retrieverbench.errors import BackendError, InputError
+from retrieverbench.leaks.asking import K
+from retrieverbench.leaks.crowds import OWN, beside_largest, crowd_of, crowds, smalls
 from retrieverbench.leaks.places import Variant
+from retrieverbench.leaks.plans import plan_beside_crowd
 from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.probes.starvation import (
+    BETWEEN,
     ONE_CONNECTION,
     ask_small,
     has_crowd,
@@ -18,48 +22,94 @@ from retrieverbench.leaks.probes.starvation import (
     judge_recall,
 )
 from retrieverbench.leaks.scene import Scene
+from retrieverbench.leaks.tried import Tried
+from retrieverbench.leaks.world import World
+from retrieverbench.model import FilterMode
 from retrieverbench.run import Abandoned, one_line
 
-ROWS = 2_000
-"""Modes that the target does not use are compared on fewer chunks: each needs a load."""
+Options = Mapping[str, Mapping[str, Any]]
 
 
 async def filter_modes(scene: Scene) -> None:
     """The target's own mode must find everything; the others are told."""
-    modes: Mapping[str, Mapping[str, Any]] = getattr(type(scene.adapter), "filter_modes", {})
+    modes: Mapping[str, Options] = getattr(type(scene.adapter), "filter_modes", {})
     if not modes:
         scene.left_out = "the adapter names no filter modes"
         return
-    found, is_short_alone = await _found(scene, "", ONE_CONNECTION, None)
-    scene.facts["mode of the target"] = found
-    if is_short_alone:
-        return
-    judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
-    for name, options in modes.items():
-        try:
-            shown, _ = await _found(scene, name, Variant(**options), ROWS)
-            scene.facts[f"mode {name}"] = shown
-        except Abandoned:
-            raise
-        except BackendError as error:
-            scene.facts[f"mode {name}"] = f"not measured: {one_line(error)}"
-
-
-async def _found(scene: Scene, name: str, variant: Variant, rows: int | None) -> tuple[float, bool]:
-    """The share of the exact answer that a tenant beside the largest crowd finds.
-
-    And whether it finds no more alone, in the target's own mode.
-    """
-    place_name, make_world = crowds(scene.draw, rows)
-    if name:
-        place_name = f"{place_name}, {name}"
-    small = smalls(scene.draw, rows)[-1]
-    async with scene.loaded(place_name, make_world, variant) as place:
+    name, make_world = crowds(scene.draw)
+    async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
+        small = smalls(scene.draw)[-1]
         await has_crowd(place, small)
         _seen, found = await ask_small(place, small, OWN)
-        is_short = not name and not is_enough(scene, found)
-        is_own = is_short and await hides_itself(place, small, OWN, found)
-    return found, is_own
+        if not is_enough(scene, found) and await hides_itself(place, small, OWN, found):
+            return
+        judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
+        world = place.world
+    scene.filter_modes.append(await _measured(scene, world, "", {}))
+    for mode, options in modes.items():
+        scene.filter_modes.append(await _measured(scene, world, mode, options))
+
+
+async def _measured(scene: Scene, world: World, mode: str, options: Options) -> FilterMode:
+    """One mode, `mode` "" for the target's own; but for what is foreign nothing is judged.
+
+    Its questions are no trials of the target: it does not search so.
+    """
+    name, _make_world = crowds(scene.draw)
+    variant = Variant(**options, concurrency=ONE_CONNECTION.concurrency)
+    apart = replace(scene, tried=Tried(), unanswered=[], uncontrolled=[], controls=[])
+    told = FilterMode(mode, options)
+    try:
+        name = f"{name}, {mode}" if mode else name
+        async with apart.loaded(name, lambda: world, variant) as place:
+            facts = await _found_by_small(place)
+            if apart.uncontrolled or apart.unanswered:
+                return replace(told, note=(apart.uncontrolled + apart.unanswered)[0])
+            told = replace(told, facts=facts)
+            if "explain" in scene.capabilities:
+                plan = await plan_beside_crowd(place, smalls(scene.draw)[-1])
+                told = replace(told, plan=plan)
+    except Abandoned:
+        raise
+    except (BackendError, InputError) as error:  # of options that cannot be laid over the target's
+        return replace(told, note=one_line(error))
+    finally:
+        scene.sent = apart.sent
+    return told
+
+
+async def _found_by_small(place: Scene) -> dict[str, int | float | str]:
+    """What P08, P09 and P34 ask, by the names that they give it; and how many answers are short."""
+    facts: dict[str, int | float | str] = {}
+    short: list[bool] = []
+    for small in smalls(place.draw):
+        seen, found = await ask_small(place, small, K)
+        short.append(len(seen.uids) < K)
+        facts[f"crowd {small.crowd}"] = found
+        if found < 1.0:
+            facts.setdefault("breaks at", small.crowd)
+    for order, small in beside_largest(place.draw).items():
+        seen, found = await ask_small(place, small, OWN)
+        short.append(len(seen.uids) < OWN)
+        facts[f"own {order}"] = found
+    facts["short answers"] = f"{sum(short)} of {len(short)}"
+    return facts | await _asked_between(place)
+
+
+async def _asked_between(place: Scene) -> dict[str, int | float | str]:
+    """How many chunks a small tenant finds, and after a large one has asked many times.
+
+    Nothing where it differs by itself.
+    """
+    small, crowd = smalls(place.draw)[-1], crowd_of(place.draw)
+    before, again = [(await ask_small(place, small, OWN))[0] for _ in range(2)]
+    for _ in range(BETWEEN):
+        large = await place.ask(crowd.value, small.text, small.vector, k=OWN)
+    place.control(bool(large.uids), f"the crowd's own tenant {crowd.value!r} is answered", large)
+    after, _found = await ask_small(place, small, OWN)
+    if set(before.uids) != set(again.uids):
+        return {}
+    return {"own before": len(before.uids), "own after": len(after.uids)}
 
 
 PROBES = (

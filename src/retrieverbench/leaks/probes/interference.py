@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from retrieverbench.adapter import Deletes, Writable
+from retrieverbench.errors import InputError
 from retrieverbench.leaks.asking import K
 from retrieverbench.leaks.declared import accepted_by
 from retrieverbench.leaks.draw import Draw
@@ -97,7 +98,11 @@ async def lexical_interference(scene: Scene) -> None:
 async def dense_interference(scene: Scene) -> None:
     """Exact search must not change at all; approximate search not by more than is declared."""
     if "exact" in scene.capabilities:
-        await _compare_places(scene, EXACT, "")
+        try:
+            await _compare_places(scene, EXACT, "")
+        except InputError as error:  # such as those that allow no exact search
+            told = f"exact search beside others, which the target's options forbid: {error}"
+            scene.limit = "; ".join(filter(None, (scene.limit, told)))
     own = make_pair(scene.draw, together=False).chunks[pair_of(scene.draw)[0]]
     shares = []
     for together in (False, True):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import pytest
 
 from audit_support import audit, audit_one
+from retrieverbench.adapter import Settings
+from retrieverbench.errors import InputError
 from retrieverbench.leaks import Declared
 from retrieverbench.model import Query, Response, TenantId
 from retrieverbench_adapters.memory import Memory
@@ -74,6 +77,19 @@ async def test_recall_that_falls_beside_others_is_a_failure() -> None:
     )
     assert result.outcome == "pass"
     assert "recall fell from 1.00 to" in result.risks[0].effect
+
+
+async def test_options_that_forbid_exact_search_leave_that_half_out() -> None:
+    class NeverExact(DropsFarthest):
+        @classmethod
+        async def open(cls, settings: Settings) -> Self:
+            if settings.options["search"].get("exact"):
+                raise InputError("search.exact: it is never exact")
+            return await super().open(settings)
+
+    result = await audit_one("P37", adapter=NeverExact)
+    assert (result.outcome, result.severity) == ("fail", "medium"), "the other half was asked"
+    assert "forbid: search.exact: it is never exact" in result.limit
 
 
 async def test_trace_of_deleted_chunks_is_found() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from audit_support import DRAW, audit, audit_one
 from retrieverbench.leaks import crowds
-from retrieverbench.model import Mode, Query, Response, TenantId
+from retrieverbench.model import Chunk, Mode, Query, Response, TenantId
 from retrieverbench_adapters.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -101,6 +102,23 @@ async def test_plan_made_for_another_tenant_is_caught() -> None:
     result = await audit_one("P34", adapter=RemembersPlan)
     assert result.outcome == "fail"
     assert "got 2 chunks, 10 before" in result.reason
+
+
+async def test_what_tenants_find_alone_is_looked_up_once() -> None:
+    """A place each, and a connection, would be more than a server has."""
+    places = []
+
+    class Counted(PostFilter):
+        budget = 100  # of 600 chunks
+
+        async def put(self, chunks: Sequence[Chunk]) -> None:
+            places.append(len(chunks))
+            await Memory.put(self, chunks)
+
+    result = await audit_one("P42", adapter=Counted)
+    assert result.outcome == "fail"
+    assert "and 1" in result.reason, "many tenants fail"
+    assert places.count(3) == 1
 
 
 async def test_retriever_that_finds_nothing_proves_nothing() -> None:
