@@ -18,17 +18,16 @@ def mean_of(values: Collection[float], failed: int = 0) -> Mean:
     (0.5, 3, 1, 0.75)
     """
     n = len(values) + failed
-    if not values:
+    mean = plain_mean(values, failed)
+    if mean is None:
         return Mean(None, n, failed)
-    total = math.fsum(values)
-    mean = total / n
     error = None
     if n > 1:
         squares = math.fsum((value - mean) ** 2 for value in values) + failed * mean**2
         error = math.sqrt(squares / (n - 1) / n)
-    return Mean(mean, n, failed, total / len(values), error)
+    return Mean(mean, n, failed, plain_mean(values), error)
 
 
-def plain_mean(values: Collection[float]) -> float | None:
-    """The mean of some numbers, None of none."""
-    return math.fsum(values) / len(values) if values else None
+def plain_mean(values: Collection[float], failed: int = 0) -> float | None:
+    """The mean of some numbers and of `failed` zeros, None without a number."""
+    return math.fsum(values) / (len(values) + failed) if values else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Sequence
@@ -22,9 +23,33 @@ def read_list(hits: Hits | Listing) -> Listing:
     >>> read_list([("a", 2.0), ("b", 1.0)]).ids
     ('a', 'b')
     """
+    return hits if isinstance(hits, Listing) else Listing(*zip(*hits, strict=True))
+
+
+def plain_places(hits: Hits | Listing) -> dict[str, int] | None:
+    """The place of each id, counted from 1, if nothing about a list is unusual.
+
+    None, if an id is repeated or a score is not smaller than the one before it or no finite
+    number. A list of pairs is looked at in one pass: its two columns are slower to make.
+
+    >>> plain_places([("a", 2.0), ("b", 1.0)]), plain_places([("a", 2.0), ("b", 2.0)])
+    ({'a': 1, 'b': 2}, None)
+    """
     if isinstance(hits, Listing):
-        return hits
-    return Listing(*zip(*hits, strict=True))
+        if hits.tied or not hits.ordered or not hits.finite:
+            return None
+        places = first_places(hits.ids)
+        return places if len(places) == len(hits.ids) else None
+    places = {}
+    place, last = 0, math.inf
+    for chunk, score in hits:
+        if score < last:  # never true of a NaN
+            last = score
+            place += 1
+            places[chunk] = place
+        else:
+            return None
+    return places if len(places) == place and last > -math.inf else None
 
 
 def first_places(ids: Sequence[str]) -> dict[str, int]:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from operator import neg, truediv
+from functools import lru_cache
+from operator import neg
+from typing import Literal
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics.conventions import Rules
 from retrieverbench.metrics.lists import first_places
 
 UNCUT = sys.maxsize
+Gain = Literal["linear", "exponential"]
 ANY_GAIN = math.ulp(0.0)
 """The level at which every grade above 0 is relevant."""
-_LOG2 = tuple(math.log2(position + 1) for position in range(1, 1001))
 _HOUSE = Rules()
 
 
@@ -42,18 +43,19 @@ class Ranking:
 
 
 def see(
-    ids: Sequence[str],
+    ids: Sequence[str] | dict[str, int],
     grades: Mapping[str, float],
     listed: Collection[str] | None = None,
     *,
     level: float = ANY_GAIN,
     repeats: bool = False,
-    places: Mapping[str, int] | None = None,
+    ideal: list[float] | None = None,
 ) -> Ranking:
     """Find the judged chunks in a list of ids; a repeated id earns again only on demand.
 
     Relevant are the `listed` chunks, a part of the graded ones; without a list, those with a
-    grade of `level` or more. `places` are the `first_places` of the ids, if at hand.
+    grade of `level` or more. Of a list without repeated ids its `first_places` will do. `ideal`
+    are the sorted grades, if at hand.
 
     >>> see(["x", "b", "a", "b"], {"a": 3, "b": 1}, {"a"})
     Ranking(returned=4, relevant=[3], total=1, judged=[(2, 1), (3, 3)], ideal=[3, 1])
@@ -61,16 +63,16 @@ def see(
     if repeats:
         judged = [(place, grades[chunk]) for place, chunk in enumerate(ids, 1) if chunk in grades]
     else:
-        places = first_places(ids) if places is None else places
+        places = ids if isinstance(ids, dict) else first_places(ids)
         judged = [(places[chunk], grade) for chunk, grade in grades.items() if chunk in places]
         judged.sort()
-    ideal = sorted(grades.values(), reverse=True)
+    ideal = sorted(grades.values(), reverse=True) if ideal is None else ideal
     if listed is None:
         relevant = [place for place, grade in judged if grade >= level]
         total = bisect_right(ideal, -level, key=neg)
     else:
-        relevant = [place for place, _ in judged if ids[place - 1] in listed]
-        total = len(listed)
+        by_list = see(ids, dict.fromkeys(listed, 1), repeats=repeats)
+        relevant, total = by_list.relevant, by_list.total
     return Ranking(len(ids), relevant, total, judged, ideal)
 
 
@@ -146,7 +148,7 @@ def ndcg(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     >>> round(ndcg(see("cba", {"a": 3, "b": 2, "c": 1}), 3), 6)
     0.680606
     """
-    return _normalised(case, k, rules, exponential=True)
+    return _normalised(case, k, rules, "exponential")
 
 
 def ndcg_lin(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
@@ -155,7 +157,7 @@ def ndcg_lin(case: Ranking, k: int, rules: Rules = _HOUSE) -> float:
     >>> round(ndcg_lin(see("cba", {"a": 3, "b": 2, "c": 1}), 3), 6)
     0.789998
     """
-    return _normalised(case, k, rules, exponential=False)
+    return _normalised(case, k, rules, "linear")
 
 
 def judged_share(ids: Sequence[str], judged: Container[str], k: int) -> float | None:
@@ -168,22 +170,31 @@ def judged_share(ids: Sequence[str], judged: Container[str], k: int) -> float | 
     return sum(map(judged.__contains__, top)) / len(top) if top else None
 
 
-def _normalised(case: Ranking, k: int, rules: Rules, *, exponential: bool) -> float:
+def _normalised(case: Ranking, k: int, rules: Rules, gain: Gain) -> float:
     judged, ideal = case.judged, case.ideal
     if rules.gain == "binary":
         judged, ideal = [(position, 1.0) for position in case.relevant], [1.0] * case.total
-    judged = [row for row in judged if row[0] <= k]
     if rules.ideal != "uncut":
         ideal = ideal[: k if rules.ideal == "cut" else min(k, case.returned)]
-    if rules.negative == "error_if_used" and min(*(g for _, g in judged), *ideal, 0, 0) < 0:
-        raise InputError("grades: one is negative, which this convention's nDCG refuses")
-    if exponential:
-        judged = [(position, math.pow(2.0, grade) - 1.0) for position, grade in judged]
-        ideal = [math.pow(2.0, grade) - 1.0 for grade in ideal]
-    discounts = _LOG2 if len(ideal) <= len(_LOG2) else map(math.log2, count(2))
-    best = math.fsum(map(truediv, ideal, discounts))
-    dcg = math.fsum([gain / math.log2(position + 1) for position, gain in judged])
-    return dcg / best if best else 0.0
+    if rules.negative == "error_if_used":
+        used = [grade for position, grade in judged if position <= k]
+        if min(*used, *ideal, 0, 0) < 0:
+            raise InputError("grades: one is negative, which this convention's nDCG refuses")
+    best = _best_dcg(tuple(ideal), gain)
+    return _dcg(judged, k, gain) / best if best else 0.0
+
+
+def _dcg(judged: Iterable[tuple[int, float]], k: int, gain: Gain) -> float:
+    """The sum of each gain / log2(position + 1) within the first k."""
+    if gain == "exponential":
+        judged = [(place, math.pow(2.0, grade) - 1.0) for place, grade in judged if place <= k]
+    return math.fsum([earned / math.log2(place + 1) for place, earned in judged if place <= k])
+
+
+@lru_cache(maxsize=1024)
+def _best_dcg(ideal: tuple[float, ...], gain: Gain) -> float:
+    """The DCG of an ideal list. Grades are few, so that many cases have the same one."""
+    return _dcg(enumerate(ideal, 1), UNCUT, gain)
 
 
 Function = Callable[[Ranking, int, Rules], float]

@@ -34,8 +34,10 @@ class Row:
         if self.case.unanswerable:
             return Question(self.case.id, self.answer, {}, reason="unanswerable")
         if self.failure == "missing":
-            return Question(self.case.id, None, self.grades, self.listed)
-        return Question(self.case.id, self.answer, self.grades, self.listed, self.failure)
+            return Question(self.case.id, None, self.grades, listed=self.listed)
+        return Question(
+            self.case.id, self.answer, self.grades, listed=self.listed, reason=self.failure
+        )
 
 
 def join(run: Run, golden: GoldenSet, superseded: Collection[str]) -> list[Row]:

@@ -9,6 +9,7 @@ from itertools import groupby
 from retrieverbench.metrics.conventions import Convention
 from retrieverbench.metrics.declarations import METRICS, Metric
 from retrieverbench.metrics.evaluate import Question, evaluate
+from retrieverbench.metrics.lists import read_list
 
 Ranges = dict[Metric, dict[str, tuple[float, float]]]
 
@@ -23,7 +24,7 @@ def tie_ranges(
 
     Only where the convention keeps the returned order; empty otherwise.
     """
-    tied = [q for q in questions if q.answer is not None and q.answer.tied]
+    tied = [q for q in questions if q.answer is not None and read_list(q.answer).tied]
     ranges: Ranges = {}
     for metric in metrics if tied else ():
         if convention.rules_for(metric).order != "list":
@@ -45,11 +46,11 @@ def _reordered(question: Question, metric: Metric, level: int, *, best: bool) ->
     """The question with every group of equal scores sorted by gain."""
     assert question.answer is not None
     gain = _gain(question, metric, level)
-    hits = zip(question.answer.ids, question.answer.scores, strict=True)
+    answer = read_list(question.answer)
     ids: list[str] = []
-    for _, group in groupby(hits, key=lambda hit: hit[1]):
+    for _, group in groupby(answer.hits, key=lambda hit: hit[1]):
         ids += sorted((chunk for chunk, _ in group), key=gain, reverse=best)
-    return question._replace(answer=replace(question.answer, ids=ids))
+    return question._replace(answer=replace(answer, ids=ids))
 
 
 def _gain(question: Question, metric: Metric, level: int) -> Callable[[str], float]:

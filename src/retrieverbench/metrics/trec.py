@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict
 
 from retrieverbench.errors import InputError
-from retrieverbench.metrics.aggregate import mean_of
+from retrieverbench.metrics.aggregate import plain_mean
 from retrieverbench.metrics.conventions import Convention, find_convention
 from retrieverbench.metrics.declarations import Metric, parse_metric
 from retrieverbench.metrics.evaluate import Question, Values, evaluate
-from retrieverbench.metrics.lists import Hits, first_places, read_list
+from retrieverbench.metrics.lists import Hits, plain_places, read_list
 from retrieverbench.model import Listing
 
 
@@ -83,18 +83,17 @@ def _questions(
             counters["missing"] += 1
             yield Question(query, None, grades)
             continue
-        answer, reason = read_list(returned), None
-        places = first_places(answer.ids)
-        if len(places) < len(answer.ids):
-            counters["duplicates"] += len(answer.ids) - len(places)
-        if not answer.ordered:
-            counters["out_of_order"] += 1
-        if answer.tied:
-            counters["ties"] += 1
-        if not answer.finite:
-            counters["errors"] += 1
-            reason = "error:bad_score" if house else None
-        yield Question(query, answer, grades, reason=reason, places=places)
+        places = plain_places(returned)
+        if places is not None:
+            yield Question(query, returned, grades, places)
+            continue
+        answer = read_list(returned)
+        counters["duplicates"] += answer.repeated
+        counters["out_of_order"] += not answer.ordered
+        counters["ties"] += answer.tied
+        counters["errors"] += not answer.finite
+        reason = "error:bad_score" if house and not answer.finite else None
+        yield Question(query, answer, grades, reason=reason)
 
 
 def _check_queries(
@@ -113,10 +112,9 @@ def _check_queries(
 
 
 def _add(scores: TrecScores, title: str, values: Values) -> None:
-    mean = mean_of(values.numbers.values(), values.failed)
-    value, digits = mean.value, values.mean_digits
-    scores["mean"][title] = value if value is None or digits is None else round(value, digits)
-    scores["n"][title] = mean.n
-    scores["counted_as_zero"][title] = mean.counted_as_zero
+    mean, digits = plain_mean(values.numbers.values(), values.failed), values.mean_digits
+    scores["mean"][title] = mean if mean is None or digits is None else round(mean, digits)
+    scores["n"][title] = len(values.numbers) + values.failed
+    scores["counted_as_zero"][title] = values.failed
     scores["per_query"][title] = values.numbers | dict.fromkeys(values.reasons)
     scores["reasons"][title] = values.reasons

@@ -29,8 +29,15 @@ class Listing:
 
     def __post_init__(self) -> None:
         """Look at the scores: no other word of what they are like is taken."""
-        if _fall(self.scores):
-            return
+        last = math.inf
+        for score in self.scores:
+            if score < last:  # never true of a NaN
+                last = score
+            else:
+                break
+        else:
+            if last > -math.inf:
+                return
         below = self.scores[1:]
         self.finite = all(map(math.isfinite, self.scores))
         self.ordered = all(map(ge, self.scores, below))
@@ -47,13 +54,3 @@ class Listing:
     def hits(self) -> list[tuple[str, float]]:
         """Each id with its score."""
         return list(zip(self.ids, self.scores, strict=True))
-
-
-def _fall(scores: Sequence[float]) -> bool:
-    """Whether every score is finite and smaller than the one before it."""
-    last = math.inf
-    for score in scores:
-        if not score < last:  # nor is a NaN
-            return False
-        last = score
-    return last > -math.inf

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from retrieverbench.metrics.conventions import Order, Rules
-from retrieverbench.metrics.lists import arrange, read_list
+from retrieverbench.metrics.lists import Hits, arrange, plain_places, read_list
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,25 @@ def test_repeats_in_a_map_keep_the_last_score() -> None:
     hits = [("a", 3.0), ("b", 2.0), ("a", 1.0)]
     assert arrange(read_list(hits), Rules(order="score", repeats="last")) == ["b", "a"]
     assert arrange(read_list(hits), Rules()) == ("a", "b", "a")
+
+
+@pytest.mark.parametrize(
+    "hits",
+    [
+        [("a", 2.0), ("a", 1.0)],
+        [("a", 2.0), ("b", 2.0)],
+        [("a", 1.0), ("b", 2.0)],
+        [("a", 1.0), ("b", math.nan)],
+        [("a", math.inf), ("b", 1.0)],
+        [("a", 1.0), ("b", -math.inf)],
+    ],
+)
+def test_an_unusual_list_needs_a_second_look(hits: Hits) -> None:
+    assert plain_places(hits) is None
+    assert plain_places(read_list(hits)) is None
+
+
+@pytest.mark.parametrize("hits", [[], [("a", 0.0)], [("b", 2.0), ("a", 1.0)]])
+def test_pairs_and_columns_of_a_plain_list_have_the_same_places(hits: Hits) -> None:
+    places = {chunk: place for place, (chunk, _) in enumerate(hits, 1)}
+    assert plain_places(hits) == plain_places(read_list(hits)) == places

@@ -29,7 +29,6 @@ def test_nothing_returned_or_nothing_relevant_is_zero(name: str) -> None:
 
 
 def test_positions_far_down_have_their_discount() -> None:
-    """The table of logarithms ends at 1,000; what lies beyond is computed."""
     ids = [str(n) for n in range(5000)]
     for position in (999, 1000, 1001, 5000):
         value = percase.ndcg(see(ids, {str(position - 1): 1}), UNCUT)
@@ -41,11 +40,13 @@ def test_a_repeated_id_keeps_its_place_and_earns_nothing() -> None:
     assert case == Ranking(3, [3], 1, [(3, 1)], [1])
     assert see("aab", {"a": 1}).relevant == [1]
     assert see("aab", {"a": 1}, repeats=True).relevant == [1, 2]
+    assert see("aab", {"a": 1}, "a", repeats=True).relevant == [1, 2]
 
 
 def test_unlisted_grades_earn_gain_and_nothing_else() -> None:
     case = see("ba", {"a": 3, "b": 2}, {"a"})
     assert (case.relevant, case.total, case.judged) == ([2], 1, [(1, 2), (2, 3)])
+    assert see({"b": 1, "a": 2}, {"a": 3, "b": 2}, {"a"}) == case
 
 
 def test_judged_share_of_nothing_is_undefined() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from retrieverbench.errors import InputError
 from retrieverbench.metrics import score_trec
+from retrieverbench.model import Listing
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}
 RUN = {"q1": [("x", 3.0), ("a", 2.0), ("b", 1.0)], "q2": [("c", 1.0)]}
@@ -41,6 +42,16 @@ def test_lists_are_looked_at() -> None:
         "ties": 1,
         "unknown_cases": 1,
     }
+
+
+@pytest.mark.parametrize("convention", ["house", "pytrec_eval", "elasticsearch", "ranx"])
+def test_columns_score_as_pairs_do(convention: str) -> None:
+    run = {"q1": [("x", 3.0), ("b", 2.0), ("a", 1.0)], "q2": [("c", 1.0), ("x", 1.0), ("c", 0.5)]}
+    columns = {query: Listing(*zip(*hits, strict=True)) for query, hits in run.items()}
+    names = ["recall@2", "precision@2"]
+    of_pairs = score_trec(run, QRELS, names, convention)
+    assert score_trec(columns, QRELS, names, convention) == of_pairs
+    assert of_pairs["counters"]["ties"] == of_pairs["counters"]["duplicates"] == 1
 
 
 class Counted(str):
