@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -116,12 +116,14 @@ class Collection:
             "update_queue": {"length": 0},
         }
 
-    async def remove(self) -> None:
-        """Stop the optimiser, release the shard and remove its files."""
+    async def remove(self, quiet: Callable[[], Awaitable[None]]) -> None:
+        """Stop the optimiser; when `quiet` returns release the shard and remove its files."""
         if self._optimizer is not None:
             self._optimizer.cancel()
             await asyncio.wait([self._optimizer])
-        elif self._broken is None:
+            self._broken = self._broken or "removed"
+        await quiet()
+        if self._broken is None:
             self._shard.close()
         await asyncio.to_thread(shutil.rmtree, self._folder)
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from pathlib import Path
+from time import monotonic
 
 from retrieverbench.engines.qdrant.bodies import Refusal, untranslated
 from retrieverbench.engines.qdrant.collection import Collection
 from retrieverbench.engines.qdrant.declared import Declared
 from retrieverbench.engines.qdrant.sharded import Sharded
+
+QUIET_SECONDS = 0.25
+"""A shard is released when nobody has asked for so long."""
+PATIENCE_SECONDS = 2.0
+"""Where somebody asks all the time, one is released after so long."""
 
 
 class Collections:
@@ -21,15 +28,19 @@ class Collections:
         self._data = data
         self._made = 0
         self._by_name: dict[str, Collection | Sharded] = {}
-        self._removals: set[asyncio.Task[None]] = set()
+        self._asked = 0.0
+        self._removed: deque[Collection | Sharded] = deque()
+        self._release: asyncio.Task[None] | None = None
         self.cluster = cluster
 
     def names(self) -> list[str]:
         """Which there are."""
+        self._asked = monotonic()
         return list(self._by_name)
 
     def get(self, name: str) -> Collection | Sharded:
         """The collection of that name, or 404."""
+        self._asked = monotonic()
         try:
             return self._by_name[name]
         except KeyError:
@@ -56,14 +67,25 @@ class Collections:
         self._by_name[name] = kind(self._data / str(self._made), declared)
 
     def remove(self, name: str) -> bool:
-        """Remove one, and its files afterwards; False if there is none.
+        """Remove one, and its files when nobody asks; False if there is none.
 
-        To release a shard is to wait for the disk, and all of them for longer than a client does.
+        To release a shard is to wait for the disk while the engine holds Python's lock: a client
+        that removes a collection for each of its tenants would wait for all of them.
         """
+        self._asked = monotonic()
         collection = self._by_name.pop(name, None)
         if collection is None:
             return False
-        task = asyncio.create_task(collection.remove())
-        self._removals.add(task)
-        task.add_done_callback(self._removals.discard)
+        self._removed.append(collection)
+        if self._release is None or self._release.done():
+            self._release = asyncio.create_task(self._release_all())
         return True
+
+    async def _release_all(self) -> None:
+        while self._removed:
+            await self._removed.popleft().remove(self._quiet)
+
+    async def _quiet(self) -> None:
+        latest = monotonic() + PATIENCE_SECONDS
+        while (now := monotonic()) < min(self._asked + QUIET_SECONDS, latest):  # noqa: ASYNC110 - each question moves the end
+            await asyncio.sleep(min(self._asked + QUIET_SECONDS, latest) - now)

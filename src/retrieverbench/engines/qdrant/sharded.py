@@ -7,7 +7,7 @@ search over several shards is not translated. A write needs a key, as the server
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Sharded:
             raise Refusal(
                 400, f"Bad request: Sharding key {key} does not exist for collection {name}"
             )
-        await self._by_key.pop(key).remove()
+        await self._by_key.pop(key).remove(_at_once)
 
     def part(self, selector: Any) -> Collection:
         """The shard that a write's `shard_key` names."""
@@ -113,11 +113,15 @@ class Sharded:
             "update_queue": {"length": 0},
         }
 
-    async def remove(self) -> None:
-        """Remove every shard and the folder."""
+    async def remove(self, quiet: Callable[[], Awaitable[None]]) -> None:
+        """Remove every shard, each when `quiet` returns, and the folder."""
         for shard in self._by_key.values():
-            await shard.remove()
+            await shard.remove(quiet)
         self._folder.rmdir()
+
+
+async def _at_once() -> None:
+    """The client waits for it."""
 
 
 def _check_key(key: Any) -> None:
