@@ -2,9 +2,10 @@
 
 They are put after the quality and timed passes, so that no metric ever sees them. Each
 other tenant asks in the exact words (and with the exact vector) of a canary; nothing of
-another tenant may come back. The positive control is the owner, who must find its own
-with the same query, k and mode. The token never leaves the run: findings name the uid,
-which holds the tenant and a number.
+another tenant may come back. The first canary is asked for by its token alone: a tenant of which
+no chunk holds a word of the question may be answered with everybody's. The positive control is
+the owner, who must find its own with the same query, k and mode. The token never leaves the run:
+findings name the uid, which holds the tenant and a number.
 """
 
 from __future__ import annotations
@@ -103,9 +104,10 @@ async def probe_canaries(
     into.planned = len(canaries)
     for number, canary in enumerate(canaries):
         vector = canary.chunk.vector
+        text = canary.chunk.text if number else canary.token
         for asker in (canary.chunk.tenant, *_askers(canaries, number)):
             query = Query(
-                text=canary.chunk.text,
+                text=text,
                 tenant=asker,
                 k=k,
                 mode=mode,

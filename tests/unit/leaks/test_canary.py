@@ -104,9 +104,36 @@ async def test_everybody_asks_and_is_asked_equally_often(store: MakeStore) -> No
     assert {sum(tenant == c.chunk.tenant for tenant, _ in asked) for c in canaries} == {6}
 
 
+async def test_who_has_no_answer_must_not_be_answered_with_everybodys(store: MakeStore) -> None:
+    """All canaries share words: to the secret word alone, nobody but its owner has an answer."""
+
+    def matching(query: Query, chunks: Sequence[Chunk]) -> list[Chunk]:
+        asked = set(query.text.split())
+        return [chunk for chunk in chunks if asked & set(chunk.text.split())]
+
+    def closed(query: Query, chunks: Sequence[Chunk]) -> Response:
+        return own(query, matching(query, chunks))
+
+    def open_to_strangers(query: Query, chunks: Sequence[Chunk]) -> Response:
+        found = closed(query, chunks)
+        return found if found.hits else everything(query, matching(query, chunks))
+
+    def wordless(query: Query, chunks: Sequence[Chunk]) -> Response:
+        return closed(query, chunks) if " " in query.text else Response([])
+
+    clean = await probe(store, closed)
+    assert (clean.findings, clean.found_by_owner) == ([], 3)
+    blind = await probe(store, wordless)
+    assert (blind.findings, blind.found_by_owner) == ([], 2), "its own control fails"
+    found = (await probe(store, open_to_strangers)).findings
+    assert {(each.uid, each.case_id) for each in found} == {(CANARIES[0].chunk.uid,) * 2}
+
+
 async def test_query_is_the_canary_itself_with_its_text_wanted(store: MakeStore) -> None:
     def search(query: Query, _chunks: Sequence[Chunk]) -> Response:
-        canary = next(c for c in CANARIES if c.chunk.text == query.text)
+        first, *others = CANARIES
+        asked = {first.token: first, **{c.chunk.text: c for c in others}}
+        canary = asked[query.text]
         assert query.vector == canary.chunk.vector
         assert query.want == {"text"}
         assert (query.k, query.mode) == (3, "dense")
