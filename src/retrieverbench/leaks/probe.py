@@ -156,7 +156,7 @@ def _reason(scene: Scene) -> str:
             f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "
             f"so that what was missed proves nothing; the first: {scene.unanswered[0]}"
         )
-    if failures := _proven(scene) or scene.failures:
+    if failures := _proven(scene):
         more = f"; and {len(failures) - 1} more" if len(failures) > 1 else ""
         return f"{failures[0]}{more}"
     if scene.left_out:

@@ -23,8 +23,8 @@ _SHARE = (
 )
 _ORDERS = (
     "The share of the exact answer by when the tenant's chunks were written, seen from the "
-    "others'; and how many chunks one connection found, and found again after it had answered a "
-    "large tenant 25 times."
+    "others'; and how many chunks one connection found before and after it had answered a large "
+    "tenant 25 times."
 )
 _MODES = (
     "Each way to filter that the adapter names, beside the largest crowd: what sets it, what the "
@@ -49,7 +49,7 @@ def fact_tables(artifact: Artifact) -> Iterator[Table]:
         for *name, facts in _found(artifact, "P09")
     )
     titles = (f"own written {order}" for order in ORDERS)
-    columns = ("target", "arm", "filter mode", *titles, "found, and again")
+    columns = ("target", "arm", "filter mode", *titles, "found before, after")
     yield Table("A tenant of 0.1 %", columns, rows, (_ORDERS,))
     columns = (
         "target",
@@ -73,7 +73,8 @@ def exact_probes(result: TargetResult) -> tuple[tuple[ProbeResult, ...], str]:
     )
     return probes, (
         f"starvation by the approximate index ({kind}): by the backend's own plan the searches "
-        f"judged were exact; {_remedy(result)}"
+        "judged were exact, and likely those of P37 and P42, among fewer chunks, too; "
+        f"{_remedy(result)}"
     )
 
 

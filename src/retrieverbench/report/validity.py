@@ -16,7 +16,7 @@ NOT_ASKED = "not asked"
 APPROXIMATE = frozenset({"hnsw", "ivfflat"})
 _EXPLAINED = {
     "run": "one measured query",
-    "audit": "one query that was judged, beside the largest crowd of foreign chunks if any was",
+    "audit": "one query that was judged, beside the largest crowd of foreign chunks if any",
 }
 _BEFORE, _DURING, _AFTER = (f"{time} the search" for time in ("before", "during", "after"))
 _TIMES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -13,12 +14,13 @@ from retrieverbench.errors import (
     AdapterError,
     BackendError,
     Code,
+    Rejected,
     Throttled,
     TimedOut,
     Unavailable,
 )
 from retrieverbench.leaks import ARMS
-from retrieverbench.model import Hit, Query, Response
+from retrieverbench.model import Chunk, Hit, Query, Response
 from retrieverbench.run import Abandoned
 from retrieverbench_adapters.memory import Memory
 
@@ -112,3 +114,20 @@ async def test_own_chunks_that_do_not_match_are_no_leak() -> None:
     results = await audit("P02", "P14", adapter=Fuzzy, modes=("lexical",), arms=ARMS[1:])
     for result in results.values():
         assert (result.outcome, result.severity) == ("fail", "medium"), result.reason
+
+
+async def test_what_was_missed_before_a_control_failed_is_not_told_as_the_reason() -> None:
+    """Nobody alone can be asked: whether a crowd hides what is missing is not known."""
+
+    class NoPlaceAlone(Memory):
+        async def put(self, chunks: Sequence[Chunk]) -> None:
+            if len(chunks) < 10:
+                raise Rejected("too many places")
+            await Memory.put(self, chunks)
+
+        async def search(self, query: Query) -> Response:
+            return Response((await Memory.search(self, query)).hits[:2])
+
+    result = (await audit("P42", adapter=NoPlaceAlone, modes=("dense",)))["P42", "dense"]
+    assert result.outcome == "inconclusive"
+    assert "too many places" in result.reason
