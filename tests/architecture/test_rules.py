@@ -205,9 +205,13 @@ PAGES = sorted(path for path in FILES if path.name == "__init__.py" and CORE in 
 
 
 def exported(tree: ast.Module) -> set[str]:
-    """The public names that a page imports from its own package or defines."""
+    """The public names that a page imports, if only for checkers of types, or defines."""
     names: set[str] = set()
+    body = list(tree.body)
     for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "typing.TYPE_CHECKING":
+            body += node.body
+    for node in body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, Function | ast.ClassDef):

@@ -5,10 +5,10 @@ time of a start, and scoring needs few of them. Checkers of types read the impor
 time `__getattr__` does their work.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import importlib
+import typing
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from retrieverbench.model.artifact import (
         SCHEMA,
         Artifact,
@@ -157,12 +157,12 @@ _NOUNS = {
 }
 _MODULES = {noun: module for module, nouns in _NOUNS.items() for noun in nouns.split()}
 
-if not TYPE_CHECKING:  # else every misspelt noun would be one of type object
+if not typing.TYPE_CHECKING:  # else every misspelt noun would be one of type object
 
     def __getattr__(noun: str) -> object:
         """Load the module of a noun."""
         if noun not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {noun!r}")
-        value = getattr(import_module(f"{__name__}.{_MODULES[noun]}"), noun)
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULES[noun]}"), noun)
         globals()[noun] = value
         return value
