@@ -53,7 +53,9 @@ async def _texts(job: Job, state: EntryState, place: Place) -> None:
     suite, cases = job.prepared.suite, job.prepared.cases
     chosen = questions_for_texts(len(cases), suite.seed)
     for mode, run in state.runs.items():
-        found = state.texts[mode] = TextResult(findings=state.findings.setdefault(mode, []))
+        found = state.texts[mode] = TextResult(
+            findings=state.findings.setdefault(mode, []), totals=state.told_totals.get(mode)
+        )
         await ask_texts(
             place.adapter,
             [cases[number] for number in chosen],

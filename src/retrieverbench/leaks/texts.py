@@ -14,6 +14,7 @@ from retrieverbench.adapter import Adapter
 from retrieverbench.errors import BackendError
 from retrieverbench.golden.faults import plural
 from retrieverbench.leaks.ledger import Ledger, TextOwners, foreign_hits, foreign_texts
+from retrieverbench.leaks.totals import ToldTotals
 from retrieverbench.model import GoldenCase, LeakFinding, Query
 from retrieverbench.run import Abandoned, BadAnswer, one_line, read_response, search_once, uid_of
 
@@ -23,12 +24,16 @@ SEEN_IN = "text"
 
 @dataclass(slots=True)
 class TextResult:
-    """What one mode showed when texts were asked for. `fault` is the first of `failed` errors."""
+    """What one mode showed when texts were asked for. `fault` is the first of `failed` errors.
+
+    `totals` judges those that the answers bear.
+    """
 
     asked: int = 0
     failed: int = 0
     fault: str = ""
     findings: list[LeakFinding] = field(default_factory=list)
+    totals: ToldTotals | None = None
 
     @property
     def note(self) -> str:
@@ -70,8 +75,10 @@ async def ask_texts(
         asked = replace(query, want=frozenset({"text"}))
         hits = []
         try:
-            hits = read_response(await search_once(adapter, asked, timeout), asked.k).hits
-            uids = [hit.uid for hit in hits]
+            answer = read_response(await search_once(adapter, asked, timeout), asked.k)
+            hits, uids = answer.hits, [hit.uid for hit in answer.hits]
+            if into.totals is not None:
+                into.totals.judge(case.tenant, answer.total, f"case {case.id!r}, with texts")
         except Abandoned:
             raise
         except BackendError as error:

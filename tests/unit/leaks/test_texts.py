@@ -9,7 +9,7 @@ import pytest
 
 from retrieverbench.adapter import Adapter
 from retrieverbench.errors import Unavailable
-from retrieverbench.leaks import TextResult, ask_texts, make_ledger, questions_for_texts
+from retrieverbench.leaks import TextResult, ToldTotals, ask_texts, make_ledger, questions_for_texts
 from retrieverbench.model import Chunk, GoldenCase, Hit, Query, Response, TenantId
 
 pytestmark = pytest.mark.anyio
@@ -55,6 +55,15 @@ async def test_own_texts_are_none(store: MakeStore) -> None:
     into = TextResult()
     await ask(store, lambda _q, _c: Response([Hit("acme/1", 1.0, text=CORPUS[0].text)]), into)
     assert into.findings == []
+
+
+async def test_a_total_of_others_is_told(store: MakeStore) -> None:
+    into = TextResult(totals=ToldTotals({"acme": 1}))
+    await ask(store, lambda _q, _c: Response([], total=2), into)
+    assert into.totals is not None
+    assert "'acme' was told a total of 2 chunks, and it owns 1 (case 'c1', with texts)" in (
+        into.totals.side_channel
+    )
 
 
 async def test_a_question_that_failed_is_told(store: MakeStore) -> None:
