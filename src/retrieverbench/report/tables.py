@@ -57,10 +57,21 @@ def headline(artifact: Artifact) -> str:
     verdict = artifact.verdict
     if verdict is None:
         return "NOT JUDGED"
-    others = [word for word in verdict.kinds if word != verdict.word]
+    others = [
+        _how_many(artifact) if word == "not measured" else word
+        for word in sorted(verdict.kinds, key="not measured".__eq__)
+        if word != verdict.word
+    ]
     also = f"; also {', '.join(others)}" if others else ""
     told = "".join(f"; {each}" for each in _only_told(artifact))
     return f"{verdict.word.upper()} (exit {verdict.exit_code}){also}{told}"
+
+
+def _how_many(artifact: Artifact) -> str:
+    """Of how many targets nothing is known: a pass is no pass of theirs."""
+    absent = [result for result in artifact.targets if result.failure is not None]
+    of_all = f": {len(absent)} of {plural(len(artifact.targets), 'target')}" if absent else ""
+    return f"not measured{of_all}"
 
 
 def _only_told(artifact: Artifact) -> Iterator[str]:

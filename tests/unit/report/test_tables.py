@@ -164,6 +164,10 @@ def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any
         make_artifact(leaky, complete=False), Rule("minimum", "m", metric="Recall@3", value=1.0)
     )
     assert headline(artifact) == ("LEAK (exit 4); also interrupted, fail")
+    absent = replace(make_result(), scores=None, results=(), leaks=None, failure="not installed",
+        failure_kind="absent", target=Target("other", "fake", "lexical"))  # fmt: skip
+    beside = judged(make_artifact(make_result(), absent))
+    assert headline(beside) == "PASS (exit 0); also not measured: 1 of 2 targets"
     cut_off = judged(make_artifact(complete=False))
     assert headline(cut_off) == "INTERRUPTED (exit 130)"
     assert "INTERRUPTED (exit 130)" in printed(cut_off)
