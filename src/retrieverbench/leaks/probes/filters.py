@@ -56,16 +56,22 @@ async def _without(scene: Scene) -> Mapping[TenantId, set[str]]:
 def _brute_force(
     scene: Scene, tenant: TenantId, where: Mapping[str, Value], seen: Seen, whole: set[str]
 ) -> None:
-    """What passes both conditions is found, as far as it is found without; nothing else is."""
+    """What passes both conditions is found, as far as it is found without; nothing else is.
+
+    Who leaves out a share of what matches without a condition, as a reranker may, may leave out
+    that share of what passes.
+    """
     own, word = scene.world.chunks[tenant], scene.world.only[tenant]
-    passing = [c for c in own if all(c.metadata.get(key) == where[key] for key in where)]
     if scene.mode == "lexical":
-        passing = [c for c in passing if word in c.text.split()]
+        own = [c for c in own if word in c.text.split()]
+    passing = [c for c in own if all(c.metadata.get(key) == where[key] for key in where)]
     shown = ", ".join(f"{key} = {value}" for key, value in where.items())
     scene.expect(seen.error is None, f"{tenant.value!r} with {shown} got an error: {seen.error}")
     got, wanted = set(seen.uids), _uids(passing)
     # A limit below k leaves out others when others pass.
     is_all = whole & wanted <= got or len(got) >= len(whole)
+    if len(whole) < len(own):
+        is_all = is_all or len(got) >= max(1, len(wanted) * len(whole) // len(own))
     declared = scene.declared.get("approximate")
     is_enough = declared is not None and len(got) >= declared.value * len(wanted)
     scene.expect(

@@ -51,6 +51,12 @@ async def hostile_questions(scene: Scene) -> None:
     own = scene.world.only[asker]
     alone = await scene.ask_all([Asked(asker.value, text, vector) for text in texts])
     with_own = await scene.ask_all([Asked(asker.value, f"{text} {own}", vector) for text in texts])
+    if all(isinstance(each.error, Rejected) for each in (*alone, *with_own)):
+        # No query language has an error for each of these signs: it turns all of them away.
+        plain = " ".join(scene.world.chunks[asker][0].text.split()[:2])
+        known = await scene.ask(asker.value, plain, vector)
+        scene.control(bool(known.uids), f"{asker.value!r} finds chunks by two plain words", known)
+        return
     for text, seen, beside in zip(texts, alone, with_own, strict=True):
         if scene.mode == "lexical":
             scene.expect(

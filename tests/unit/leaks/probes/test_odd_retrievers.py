@@ -10,7 +10,7 @@ import pytest
 from probe_support import Toy, audit
 from retrieverbench.errors import Rejected
 from retrieverbench.leaks import RequestLog, crowds
-from retrieverbench.model import SEVERITIES, ProbeResult, Query, Response, TenantId
+from retrieverbench.model import SEVERITIES, Mode, ProbeResult, Query, Response, TenantId
 
 pytestmark = pytest.mark.anyio
 GRAVE = SEVERITIES[: SEVERITIES.index("high") + 1]
@@ -65,6 +65,21 @@ class Limited(Toy):
         return super().candidates(query)[:10]
 
 
+class Halving(Toy):
+    """A reranker drops the worse half of what matches."""
+
+    def candidates(self, query: Query) -> list[tuple[float, str]]:
+        found = super().candidates(query)
+        return found[: (len(found) + 1) // 2]
+
+
+class Conditionless(Halving):
+    """The same, and questions with a condition find nothing."""
+
+    def candidates(self, query: Query) -> list[tuple[float, str]]:
+        return [] if query.where else super().candidates(query)
+
+
 class Turning(Toy):
     """Another chunk is left out of each answer."""
 
@@ -90,6 +105,24 @@ class Polite(Toy):
     async def search(self, query: Query) -> Response:
         if not any(letter.isalnum() for letter in query.text):
             raise Rejected("400: the question holds no word")
+        return await super().search(query)
+
+
+class Wordy(Toy):
+    """Takes words and no signs."""
+
+    async def search(self, query: Query) -> Response:
+        if not all(letter.isalnum() or letter.isspace() for letter in query.text):
+            raise Rejected("400: write words")
+        return await super().search(query)
+
+
+class Parsing(Toy):
+    """Signs that its query language cannot parse are an error."""
+
+    async def search(self, query: Query) -> Response:
+        if query.text.count('"') % 2:
+            raise Rejected("400: a quote is not closed")
         return await super().search(query)
 
 
@@ -143,3 +176,15 @@ async def test_an_error_among_other_questions_shows_nothing() -> None:
     results = await audit(OneAtATime, "P31", modes=["lexical"])
     assert {result.outcome for result in results} == {"inconclusive"}
     assert "the session is busy" in results[0].reason
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+async def test_who_drops_a_share_of_what_matches_loses_no_condition(mode: Mode) -> None:
+    assert not accused(await audit(Halving, "P05", modes=[mode]))
+    assert accused(await audit(Conditionless, "P05", modes=[mode])) == {"P05"}
+
+
+async def test_who_takes_no_signs_has_no_query_language() -> None:
+    results = await audit(Wordy, "P14", modes=["lexical"])
+    assert {result.outcome for result in results} == {"pass"}
+    assert accused(await audit(Parsing, "P14", modes=["lexical"])) == {"P14"}
