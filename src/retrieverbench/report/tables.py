@@ -59,7 +59,7 @@ def headline(artifact: Artifact) -> str:
         return "NOT JUDGED"
     others = [
         _how_many(artifact) if word == "not measured" else word
-        for word in sorted(verdict.kinds, key="not measured".__eq__)
+        for word in verdict.kinds
         if word != verdict.word
     ]
     also = f"; also {', '.join(others)}" if others else ""
@@ -70,7 +70,7 @@ def headline(artifact: Artifact) -> str:
 def _how_many(artifact: Artifact) -> str:
     """Of how many targets nothing is known: a pass is no pass of theirs."""
     absent = [result for result in artifact.targets if result.failure is not None]
-    of_all = f": {len(absent)} of {plural(len(artifact.targets), 'target')}" if absent else ""
+    of_all = f" ({len(absent)} of {plural(len(artifact.targets), 'target')})" if absent else ""
     return f"not measured{of_all}"
 
 

@@ -167,7 +167,7 @@ def test_headline_names_every_kind(make_artifact: MakeArtifact, make_result: Any
     absent = replace(make_result(), scores=None, results=(), leaks=None, failure="not installed",
         failure_kind="absent", target=Target("other", "fake", "lexical"))  # fmt: skip
     beside = judged(make_artifact(make_result(), absent))
-    assert headline(beside) == "PASS (exit 0); also not measured: 1 of 2 targets"
+    assert headline(beside) == "PASS (exit 0); also not measured (1 of 2 targets)"
     cut_off = judged(make_artifact(complete=False))
     assert headline(cut_off) == "INTERRUPTED (exit 130)"
     assert "INTERRUPTED (exit 130)" in printed(cut_off)
