@@ -6,13 +6,14 @@ import os
 import runpy
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine_support import need_engine
 from retrieverbench.adapter import NOBODY, Adapter, ReadsById, Settings
+from retrieverbench.errors import InputError
 from retrieverbench.model import MODES, Chunk, Query, TenantId
 from retrieverbench.run import Connection, Engines, TargetEntry, connect, load_adapter
 from retrieverbench.testing import contract_chunks
@@ -36,9 +37,10 @@ def bound(
     connection: tuple[str, Connection],
     chunks: list[Chunk],
     owner: Callable[[str], object],
-    **changes: Any,
+    *,
+    by_owner: bool = False,
 ) -> AbstractAsyncContextManager[Adapter]:
-    """The adapter, on an index that a user made of these chunks."""
+    """The adapter, on an index that a user made of these chunks; `by_owner` names them so."""
     name, server = connection
 
     @asynccontextmanager
@@ -53,8 +55,9 @@ def bound(
                 dimension=DIMENSION,
                 options=index.options or {},
                 secrets=index.secrets or server.secrets,
-                attached=index.fields,
-                **changes,
+                attached=replace(index.fields, id=index.fields.tenant)
+                if by_owner
+                else index.fields,
             )
             adapter = await cls.open(settings)
             try:
@@ -97,6 +100,20 @@ async def test_chunks_without_an_owner_are_counted(connection: tuple[str, Connec
     async with bound(connection, chunks, owner) as adapter:
         described = await adapter.describe()
     assert described.chunks == {"acme": 14, NOBODY: 14}
+
+
+async def test_chunks_without_an_id_are_counted_and_refused(
+    connection: tuple[str, Connection],
+) -> None:
+    """No answer could be judged: the hit would be nobody's."""
+    chunks = contract_chunks(["acme", "globex"])
+
+    def owner(tenant: str) -> str | None:
+        return None if tenant == "globex" else tenant
+
+    with pytest.raises(InputError, match=r"attach\.id: 14 .*hold nothing in '.*no id.*attach\.id"):
+        async with bound(connection, chunks, owner, by_owner=True):
+            pass
 
 
 async def test_documents_of_several_owners_are_told(connection: tuple[str, Connection]) -> None:

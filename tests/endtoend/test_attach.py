@@ -181,6 +181,18 @@ def test_a_text_of_another_under_an_own_id_is_a_leak(bench: Bench) -> None:
     assert target["leaks"]["leaking_answers"] == len(found)
 
 
+def test_an_error_that_harmless_questions_get_too_is_no_leak(bench: Bench) -> None:
+    suite = attach(bench)
+    table = bench.folder / "table.py"
+    fails = '        assert any(each[0] for each in scored), "a row has no pk"\n        whole = '
+    table.write_text(table.read_text().replace("        whole = ", fails))
+    done = bench.run("leaks", suite, "--probe", "P14")
+    (target,) = bench.artifact()["targets"]
+    (probe,) = (each for each in target["probes"] if each["probe"] == "P14")
+    assert (done.returncode, probe["outcome"]) == (0, "inconclusive"), done.stdout + done.stderr
+    assert "the harmless question" in probe["reason"]
+
+
 def test_a_row_that_no_record_holds_is_a_leak(bench: Bench) -> None:
     def rename(rows: list[Row]) -> None:
         rows[0]["pk"] = 10_000

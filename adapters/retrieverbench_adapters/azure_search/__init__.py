@@ -46,7 +46,7 @@ from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import AdapterError, InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.options import parse_options
-from retrieverbench.remote import LONG
+from retrieverbench.remote import LONG, unnamed_fault
 from retrieverbench_adapters.azure_search.answers import Answer, only_asked_for, plain, read_hit
 from retrieverbench_adapters.azure_search.definition import index_name, tenant_index_name
 from retrieverbench_adapters.azure_search.description import (
@@ -85,6 +85,7 @@ class AzureSearch:
         self._fields = fields_of(settings.attached)
         self._indexes = Indexes(settings, options)
         self._shared = settings.layout == "filter"
+        self._unchecked: list[str] = []
         self._closed = False
 
     @classmethod
@@ -189,7 +190,7 @@ class AzureSearch:
         answer = self._indexes.answer()
         definitions: dict[str, Row] = {}
         chunks: dict[str, int] = {}
-        unchecked: list[str] = []
+        unchecked = list(self._unchecked)
         documents = 0
         for name in await self._names():
             try:
@@ -255,6 +256,21 @@ class AzureSearch:
             raise InputError(*wrong)
         self._fields = replace(self._fields, owners=owners)
         await self._indexes.rows(name, f"{self._fields.tenant} ne null", 0, None)
+        await self._look_for_unnamed(name)
+
+    async def _look_for_unnamed(self, name: str) -> None:
+        """Raises InputError for documents without an id; the index's key is always there."""
+        field, tenant, most = self._fields.id, self._fields.tenant, 100
+        empty = f"{field} eq null or {field} eq ''"
+        try:
+            unnamed = await self._indexes.rows(name, empty, most, [field, tenant])
+        except Rejected:  # a field that is not filterable
+            self._unchecked.append("documents without an id: the id field is not filterable")
+            return
+        if unnamed:
+            shown = f"counted up to {most}; {tenant!r} of the first is {unnamed[0][tenant]!r}"
+            fault = unnamed_fault(field, len(unnamed), "document", shown)
+            raise InputError(f"azure_search: {fault}")
 
     async def _owners_by_asking(self, name: str) -> range | None:
         """The service compares no text with a number."""

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pgvector.psycopg import register_vector_async
 from psycopg.errors import QueryCanceled
@@ -38,6 +38,7 @@ from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import AdapterError, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
+from retrieverbench.remote import NAME_IT
 from retrieverbench_adapters.pgvector.attach import bind, find
 from retrieverbench_adapters.pgvector.catalog import Catalog, read_catalog
 from retrieverbench_adapters.pgvector.connections import (
@@ -169,7 +170,7 @@ class Pgvector:
                 )
                 if counted:
                     total = await self._total(connection, table, query, condition)
-        return Response([Hit(*row) for row in rows], total=total)
+        return Response(self._hits(rows), total=total)
 
     async def get(self, tenant: TenantId, uids: Sequence[str]) -> list[Hit]:
         """Under the same condition as a search, in the order of uids."""
@@ -185,7 +186,7 @@ class Pgvector:
                 rows = await self._sender.ask(
                     connection, "get", statement, parameters, table, variable
                 )
-        return [Hit(*row) for row in rows]
+        return self._hits(rows)
 
     async def explain(self, query: Query) -> Plan:
         """The plan of the statement that a search has prepared on the same connection."""
@@ -290,6 +291,12 @@ class Pgvector:
         if self._own and self._table.boundary == "table":
             return self._own.tables.get(value)
         return self._table
+
+    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> list[Hit]:
+        if self._settings.attached and not all(row[0] for row in rows):
+            field = self._settings.attached.id
+            raise AdapterError(f"pgvector: attach.id: a row has no {field!r}", remedy=NAME_IT)
+        return [Hit(*row) for row in rows]
 
     def _variable(self, table: Table, tenant: TenantId) -> TenantVariable | None:
         if table.boundary != "policy":

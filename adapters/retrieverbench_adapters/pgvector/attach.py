@@ -19,6 +19,7 @@ from psycopg.sql import Literal as Quoted
 from retrieverbench.adapter import Attached, Settings
 from retrieverbench.errors import InputError
 from retrieverbench.options import nearest
+from retrieverbench.remote import unnamed_fault
 from retrieverbench_adapters.pgvector.catalog import EXACT_KINDS, Catalog, Column, read_catalog
 from retrieverbench_adapters.pgvector.connections import Connection
 from retrieverbench_adapters.pgvector.options import Options
@@ -67,7 +68,34 @@ async def bind(
             + ("name it in search.tenant_setting" if policy else "use layout rls, which sets it")
         ) from error
     _check_index(found, attached, options, usable)
+    if table.boundary != "policy":
+        usable = replace(usable, named=await _all_named(sender, connection, table, attached))
     return table, usable
+
+
+async def _all_named(
+    sender: Sender, connection: Connection, table: Table, attached: Attached
+) -> bool:
+    """Whether every row was found to have an id; InputError when some have none.
+
+    False where that takes too long, or a policy cannot be evaluated.
+    """
+    rows = SQL(
+        "SELECT {}::text, count(*) FROM {} AS t WHERE coalesce({}, '') = '' GROUP BY 1 ORDER BY 2"
+    ).format(table.tenant, table.relation, table.uid)
+    try:
+        async with connection.transaction(force_rollback=True):
+            await sender.execute(connection, "attach", SET_LOCALLY, ["statement_timeout", "2s"])
+            unnamed = await sender.execute(connection, "attach", rows)
+    except (QueryCanceled, UndefinedObject, DataError):
+        return False
+    if unnamed:
+        owner, most = unnamed[-1]
+        whose = "nobody" if owner is None else repr(owner)
+        count = sum(number for _, number in unnamed)
+        shown = f"{most} of {whose}: WHERE coalesce({attached.id}::text, '') = ''"
+        raise InputError(f"pgvector: {unnamed_fault(attached.id, count, 'row', shown)}")
+    return True
 
 
 async def find(sender: Sender, connection: Connection, attached: Attached) -> Catalog:

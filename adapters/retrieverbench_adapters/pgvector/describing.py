@@ -73,6 +73,8 @@ def describe(
     if settings.attached:
         config = options.place.text_search_config
         unchecked.append("text_search_config: written into each statement, not kept")
+    if settings.attached and not usable.named:
+        unchecked.append("rows without an id: this role could not look for them, or not in time")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
     weak = [*weaknesses(found, settings.layout, tenant, options, usable)]

@@ -14,14 +14,15 @@ from retrieverbench_adapters.pgvector.options import Options
 class Usable:
     """What the server was asked about a user's table; None where it was not.
 
-    Indexes that the planner can use at all, by its own word, "" for none; and whether a
-    session that names no tenant sees rows.
+    Indexes that the planner can use at all, by its own word, "" for none; whether a session
+    that names no tenant sees rows; and whether every row was found to have an id.
     """
 
     tenant: str | None = None
     words: str | None = None
     vector: str | None = None
     open_to_all: bool | None = None
+    named: bool | None = None
 
 
 def weaknesses(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import ClassVar, Self
 
@@ -195,6 +196,7 @@ class Qdrant:
         else:
             name = self._places.name
             found = await count_attached(self._server, name, information[0], fields)
+            found = replace(found, unchecked=(*found.unchecked, *self._places.unchecked))
         lexical = bool(self._settings.modes & {"lexical", "hybrid"})
         general = general_weaknesses(
             information, key="api_key" in self._settings.secrets, lexical=lexical

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrieverbench.errors import AdapterError
 from retrieverbench.model import Hit
-from retrieverbench.remote import ties_by_uid
+from retrieverbench.remote import NAME_IT, ties_by_uid
 from retrieverbench_adapters.qdrant.fields import Fields, label_of, text_of, uid_of
 
 
@@ -27,7 +27,10 @@ def _hit(point: Any, fields: Fields, want: frozenset[str], *, negated: bool) -> 
     payload = point.payload or {}
     uid = uid_of(point.id, payload, fields)
     score = getattr(point, "score", 1.0)
-    if uid is None or not isfinite(score):
+    if uid is None:
+        told = f"qdrant: attach.id: point {point.id} has no text or number in {fields.uid!r}"
+        raise AdapterError(told, remedy=NAME_IT)
+    if not isfinite(score):
         raise AdapterError(f"qdrant: point {point.id}: uid {uid!r:.80}, score {score}")
     text = text_of(payload, fields) if "text" in want else None
     return Hit(uid, -score if negated else score, label_of(payload, fields), text)

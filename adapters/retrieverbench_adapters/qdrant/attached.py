@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from qdrant_client import models
 
 from retrieverbench.adapter import NOBODY, Attached, Settings
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, Rejected, TimedOut
 from retrieverbench.model import Layout, TenantId
 from retrieverbench.options import nearest
+from retrieverbench.remote import unnamed_fault
 from retrieverbench_adapters.qdrant.client import Server
 from retrieverbench_adapters.qdrant.fields import (
     POINT_ID,
@@ -40,13 +41,17 @@ _NO_NAME = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """The collection with its fields, and the shard keys that it had when it was bound to."""
+    """The collection with its fields, and the shard keys that it had when it was bound to.
+
+    `unchecked` says what could not be looked for then.
+    """
 
     server: Server
     name: str
     layout: Layout
     fields: Fields
     shards: frozenset[str]
+    unchecked: tuple[str, ...] = ()
 
     def home(self, tenant: TenantId) -> Home:
         """Where the tenant's points are, or would be."""
@@ -94,7 +99,8 @@ async def bind(
     if wrong:
         raise InputError(*(f"{_place(attached)}: {fault}" for fault in wrong))
     keys = await server.shard_keys(attached.name) if settings.layout == "partition" else ()
-    return Attachment(server, attached.name, settings.layout, fields, frozenset(keys))
+    unchecked = await _look_for_unnamed(server, attached, fields)
+    return Attachment(server, attached.name, settings.layout, fields, frozenset(keys), unchecked)
 
 
 async def count_by_reading(
@@ -131,6 +137,26 @@ async def _sample(server: Server, name: str, fields: Fields) -> models.Record | 
     )
     points, _ = await server.call(page)
     return points[0] if points else None
+
+
+async def _look_for_unnamed(server: Server, attached: Attached, fields: Fields) -> tuple[str, ...]:
+    """InputError when points have no id; what is not checked where the server does not tell."""
+    if fields.uid == POINT_ID:
+        return ()
+    empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=fields.uid))
+    unnamed = models.Filter(must=[empty])
+    client = server.client
+    try:
+        count = (await server.call(client.count(attached.name, unnamed, exact=True))).count
+        if not count:
+            return ()
+        page = client.scroll(attached.name, unnamed, limit=1, with_payload=False)
+        points, _ = await server.call(page)
+    except (Rejected, TimedOut):  # strict mode refuses conditions on fields without an index
+        return ("points without an id: the server would not look for them, or not in time",)
+    shown = f"such as point {', '.join(str(point.id) for point in points)}"
+    fault = unnamed_fault(fields.uid, count, "point", shown)
+    raise InputError(f"{_place(attached)}: {fault}")
 
 
 def _is_number(sample: models.Record, path: str) -> bool:

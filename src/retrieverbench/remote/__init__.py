@@ -15,12 +15,14 @@ from retrieverbench.remote.numbers import INTEGER, LONG, whole_number
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line, seconds, shortened
 from retrieverbench.remote.terms import metadata_term
+from retrieverbench.remote.unnamed import NAME_IT, unnamed_fault
 
 __all__ = [
     "HIDDEN",
     "INTEGER",
     "LEAST",
     "LONG",
+    "NAME_IT",
     "batches",
     "error_for",
     "hide_secrets",
@@ -31,5 +33,6 @@ __all__ = [
     "seconds",
     "shortened",
     "ties_by_uid",
+    "unnamed_fault",
     "whole_number",
 ]

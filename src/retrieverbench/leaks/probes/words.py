@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieverbench.errors import Rejected
+from retrieverbench.errors import BackendError, Rejected
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
@@ -76,17 +76,31 @@ async def hostile_questions(scene: Scene) -> None:
 
 
 async def _of_a_users_place(scene: Scene, asker: TenantId) -> None:
-    """There such a word may be in a chunk, and a service may turn a question without words away."""
+    """There such a word may be in a chunk, and a service may turn a question without words away.
+
+    An error that a harmless word gets as well is none of the question's syntax.
+    """
     own, vector = scene.world.only[asker], scene.world.chunks[asker][0].vector
     known = await scene.ask(asker.value, own, vector)
     scene.control(bool(known.uids), f"{asker.value!r} finds chunks by its own question", known)
+    harmless = scene.draw.words("absent")[0]
+    usual = set()
+    for asked in (harmless, f"{harmless} {own}"):
+        seen = await scene.ask(asker.value, asked, vector)
+        is_answered = seen.error is None or isinstance(seen.error, Rejected)
+        scene.control(is_answered, f"the harmless question {asked!r:.80} is answered", seen)
+        usual.add(_kind(seen.error))
     for text in spelled(QUESTIONS, scene.draw, scene.draw.new_names):
         for asked in (text, f"{text} {own}"):
             error = (await scene.ask(asker.value, asked, vector)).error
             scene.expect(
-                error is None or isinstance(error, Rejected),
+                _kind(error) in usual or isinstance(error, Rejected),
                 f"the question {text!r} got an error: {error!s:.200}",
             )
+
+
+def _kind(error: BackendError | None) -> str:
+    return "" if error is None else f"{type(error).__name__} {error.code.word}"
 
 
 PROBES = (

@@ -12,6 +12,7 @@ from retrieverbench.remote.lucene.mapping import WHOLE, field_at
 from retrieverbench.remote.lucene.requests import ID, Fields, Json
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line
+from retrieverbench.remote.unnamed import NAME_IT
 
 
 def object_in(answer: object, backend: str, path: str) -> object:
@@ -53,7 +54,8 @@ def read_hit(hit: Json, fields: Fields, *, whole: bool) -> Hit:
     shown = hit.get("fields", {})
     uid = hit["_id"] if fields.id == ID else _first(shown.get(fields.id))
     if uid is None:
-        raise AdapterError(f"document {hit.get('_id')!r} has no value in its field {fields.id!r}")
+        told = f"attach.id: document {hit.get('_id')!r} has no value in its field {fields.id!r}"
+        raise AdapterError(told, remedy=NAME_IT)
     tenant = _first(shown.get(fields.tenant))
     text = "\n".join(_texts(hit["_source"], fields.text)) if whole else None
     return Hit(str(uid), hit["_score"], None if tenant is None else str(tenant), text)

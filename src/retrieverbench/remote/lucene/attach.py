@@ -15,7 +15,8 @@ from retrieverbench.options import nearest
 from retrieverbench.remote.lucene.answers import tenant_field_fault
 from retrieverbench.remote.lucene.indices import Indices
 from retrieverbench.remote.lucene.mapping import WHOLE, field_at, flat_names, kind_at, vector_kind
-from retrieverbench.remote.lucene.requests import ID, Fields, Json
+from retrieverbench.remote.lucene.requests import ID, Fields, Json, dump
+from retrieverbench.remote.unnamed import unnamed_fault
 
 _NAME = re.compile(r"[^\s*,?\"<>|\\/#:+_-][^\s*,?\"<>|\\/#:]*")
 _EXACT = frozenset({"keyword", "boolean", "date", "ip", *WHOLE, "double", "float"})
@@ -76,8 +77,20 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             wrong += found or _faults(settings, fields, index, by_script=by_script)
             indices.body = {"mappings": index["mappings"]}
             indices.weak += tuple(_weaknesses(fields, index))
-    if wrong:
+    if wrong := wrong or await _unnamed(indices, attached):
         raise InputError(*(f"{indices.backend}: {fault}" for fault in dict.fromkeys(wrong)))
+
+
+async def _unnamed(indices: Indices, attached: Attached) -> list[str]:
+    """Documents whose id field is empty, or so long that the mapping leaves it out."""
+    if attached.id == ID:
+        return []
+    absent = {"bool": {"must_not": [{"exists": {"field": attached.id}}]}}
+    body = {"query": absent, "size": 1, "_source": False, "track_total_hits": True}
+    found = (await indices.send("POST", f"/{attached.name}/_search", dump(body)))["hits"]
+    shown = [f"the first is {hit['_id']!r}" for hit in found["hits"]]
+    count = found["total"]["value"]
+    return [unnamed_fault(attached.id, count, "document", first) for first in shown]
 
 
 def _absent(fields: Fields, mappings: Json) -> Iterator[str]:
