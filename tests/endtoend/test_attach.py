@@ -148,22 +148,34 @@ def test_a_row_filed_under_another_owner_is_a_leak(bench: Bench) -> None:
     assert target["leaks"]["foreign"] > 0
 
 
-@pytest.mark.parametrize("command", [("run",), ("leaks", "--probe", "P27")])
+def file_under_other(rows: list[Row]) -> None:
+    rows[0]["owner"] = next(r["owner"] for r in rows if r["owner"] != rows[0]["owner"])
+
+
+def file_under_both(rows: list[Row]) -> None:
+    rows.append({**rows[0]})
+    file_under_other(rows)
+
+
+@pytest.mark.parametrize(
+    ("command", "change", "too"),
+    [
+        (("run",), file_under_other, ""),
+        (("leaks", "--probe", "P27"), file_under_other, ""),
+        (("run",), file_under_both, ", too"),
+    ],
+)
 def test_a_row_that_bears_a_wrong_owner_is_named_with_both(
-    bench: Bench, command: tuple[str, ...]
+    bench: Bench, command: tuple[str, ...], change: Callable[[list[Row]], None], too: str
 ) -> None:
     """Counts alone would say that the corpus does not cover the index."""
-
-    def file_under_other(rows: list[Row]) -> None:
-        rows[0]["owner"] = next(r["owner"] for r in rows if r["owner"] != rows[0]["owner"])
-
-    suite = attach(bench, file_under_other)
+    suite = attach(bench, change)
     done = bench.run(command[0], suite, *command[1:])
     assert done.returncode == 4, done.stdout + done.stderr
     said = " ".join(done.stdout.split())
     assert "'birch/leave/annual#1'" in said
     assert "belongs to 'birch'" in said
-    assert "in the index it bears the owner 'cedar'" in said
+    assert f"in the index it bears the owner 'cedar'{too}" in said
 
 
 def test_a_text_of_another_under_an_own_id_is_a_leak(bench: Bench) -> None:
@@ -213,6 +225,18 @@ def test_a_record_that_does_not_cover_the_index_judges_nothing(bench: Bench) -> 
     assert done.returncode == 3, done.stdout + done.stderr
     assert "the corpus does not cover the index" in done.stdout
     assert "or chunks of the index bear a wrong owner" in " ".join(done.stdout.split())
+
+
+def test_owners_of_another_field_are_told_first(bench: Bench) -> None:
+    def number(rows: list[Row]) -> None:
+        for row in rows:
+            row["owner"] = str(len(row["owner"]))
+
+    done = bench.run("run", attach(bench, number))
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "the index has '5', the corpus 'birch', 'cedar'" in said
+    assert "attach.tenant must name the field that holds the owners" in said
 
 
 def test_what_lacks_and_what_nobody_owns_stands_in_the_first_table(bench: Bench) -> None:

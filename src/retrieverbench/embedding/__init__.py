@@ -4,7 +4,7 @@ from retrieverbench.embedding.cache import VectorCache
 from retrieverbench.embedding.config import EmbeddingConfig, known_identity, open_embedder
 from retrieverbench.embedding.corpus import embed_corpus, embed_queries
 from retrieverbench.embedding.hashing import HashingEmbedder
-from retrieverbench.embedding.identity import compare_identities, probe_embedder
+from retrieverbench.embedding.identity import check_dimension, compare_identities, probe_embedder
 from retrieverbench.embedding.minilm import MiniLM
 from retrieverbench.embedding.openai_endpoint import Endpoint, OpenAIEmbedder
 from retrieverbench.embedding.shipped import Shipped
@@ -17,6 +17,7 @@ __all__ = [
     "OpenAIEmbedder",
     "Shipped",
     "VectorCache",
+    "check_dimension",
     "compare_identities",
     "embed_corpus",
     "embed_queries",

@@ -60,12 +60,17 @@ async def probe_embedder(corpus: Corpus, embedder: Embedder, sample: int = 5) ->
     return cosines[worst]
 
 
-def check_dimension(stored_dimension: int, embedder: Embedder) -> None:
-    """Raise InputError where the corpus's vectors are of another length than the embedder's."""
+def check_dimension(
+    stored_dimension: int, embedder: Embedder, chunks: str = "the corpus", gives: str = ""
+) -> None:
+    """Raise InputError where the corpus's vectors are of another length than the embedder's.
+
+    `chunks` and `gives` name the files that the vectors stand in.
+    """
     if stored_dimension != embedder.dimension:
         raise InputError(
-            f"the corpus: its vectors have {stored_dimension} numbers, the embedder gives "
-            f"{embedder.dimension}; embed corpus and queries with one model"
+            f"{chunks}: its vectors have {stored_dimension} numbers, {gives or 'the embedder'} "
+            f"gives {embedder.dimension}; embed corpus and queries with one model"
         )
 
 

@@ -17,7 +17,8 @@ class Shipped:
     """Looks questions up in a table; chunks carry their vectors already.
 
     `queries` maps the text of a question to its vector; all vectors have one length.
-    `source` names where they come from and is part of the identity.
+    `source` names where they come from and is part of the identity; errors name the file at
+    `path`.
     """
 
     def __init__(
@@ -28,9 +29,10 @@ class Shipped:
         self._file = source if path is None else str(path)
         lengths = {len(vector) for vector in queries.values()}
         if len(lengths) != 1:
+            told = f"vectors of lengths {sorted(lengths)}" if lengths else "it holds no vectors"
             raise InputError(
-                f"{source}: query vectors of lengths {sorted(lengths)}; "
-                "all must have one length, and there must be some"
+                f'{self._file}: {told}; write {{"query": text, "vector": numbers}} for each '
+                "question, all of one length"
             )
         (self._dimension,) = lengths
 
@@ -53,6 +55,13 @@ class Shipped:
                 text, vector = _read_line(line)
             except ValueError as error:
                 faults.append(f"{path}:{number}: {error}")
+                continue
+            first = next(iter(queries.values()), vector)
+            if len(vector) != len(first):
+                faults.append(
+                    f"{path}:{number}: vector of {text!r:.60}: {len(vector)} numbers, the first "
+                    f"has {len(first)}; embed all questions with one model"
+                )
                 continue
             queries[text] = vector
         if faults:

@@ -24,7 +24,13 @@ from retrieverbench.errors import (
 from retrieverbench.job.context import Job, settings_for
 from retrieverbench.job.prepare import Prepared
 from retrieverbench.job.state import EntryState
-from retrieverbench.job.vectors import Embedding, chunk_vectors, embed_set, open_embedding
+from retrieverbench.job.vectors import (
+    Embedding,
+    check_lengths,
+    chunk_vectors,
+    embed_set,
+    open_embedding,
+)
 from retrieverbench.run import (
     Connection,
     Engines,
@@ -119,6 +125,8 @@ async def embed(job: Job, embedding: Embedding, *, with_chunks: bool) -> None:
     """Vectors of the questions, and of the chunks where any target is loaded with them."""
     questions = {case.id: case.query for case in job.prepared.cases}
     corpus = job.prepared.corpus
+    if with_chunks or embedding.is_model:
+        check_lengths(embedding, corpus, job.prepared.suite)
     total = len(questions) + (len(corpus.chunks) if with_chunks else 0)
     advance = job.progress.begin("embedding", total, "texts")
     job.embedded = await embed_set(

@@ -11,6 +11,7 @@ from retrieverbench.adapter import Secret
 from retrieverbench.embedding import (
     EmbeddingConfig,
     VectorCache,
+    check_dimension,
     embed_corpus,
     embed_queries,
     open_embedder,
@@ -81,6 +82,16 @@ def chunk_vectors(suite: Suite) -> dict[str, str]:
     if not suite.vectors:
         return {}
     return {"chunk_vectors": f"sha256:{vectors_sha256(suite.resolve(suite.vectors))}"}
+
+
+def check_lengths(embedding: Embedding, corpus: Corpus, suite: Suite) -> None:
+    """InputError, with the files, where chunks and questions have vectors of two lengths."""
+    vectors = stored(corpus.chunks).vectors
+    if vectors is not None:
+        chunks = str(suite.resolve(suite.vectors)) if suite.vectors else "the corpus"
+        queries = str(suite.resolve(str(suite.embedding.get("queries", ""))))
+        gives = "" if embedding.is_model else f"the file of the questions, {queries},"
+        check_dimension(vectors.dimension, embedding.embedder, chunks, gives)
 
 
 async def embed_set(

@@ -82,11 +82,27 @@ async def look_up(
     return LookedUp(asked, lacking, keys=lost)
 
 
+def check_common(description: Description, chunks: Sequence[Chunk]) -> None:
+    """Where index and corpus have no tenant in common, nothing that is counted means anything."""
+    there, known = [t for t in description.chunks if t != NOBODY], count_per_tenant(chunks)
+    if there and not known.keys() & set(there):
+        shown = (", ".join(map(repr, sorted(names)[:SHOWN])) for names in (there, known))
+        of_index, of_corpus = shown
+        raise AdapterError(
+            f"no tenant of the index is one of the corpus: the index has {of_index}, the corpus "
+            f"{of_corpus}",
+            code=Code.WRONG_COUNT,
+            remedy="attach.tenant must name the field that holds the owners, and the corpus file "
+            "must name them as that field does",
+        )
+
+
 def check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
     """Who owns a chunk that no record holds nobody can say, nor whether showing it is a leak."""
     known = count_per_tenant(chunks)
     more = [
-        f"{tenant!r} has {count} chunks in the index and {known.get(tenant, 0)} in the corpus"
+        f"{tenant!r:.80} has {plural(count, 'chunk')} in the index and {known.get(tenant, 0)} in "
+        "the corpus"
         for tenant, count in sorted(description.chunks.items())
         if count > known.get(tenant, 0) and tenant != NOBODY
     ]
@@ -149,7 +165,7 @@ def _by_id(asked: int, absent: Mapping[str, Sequence[str]]) -> str:
     more = f" and {len(absent) - SHOWN} tenants more" if len(absent) > SHOWN else ""
     return (
         f"lacks {count} of {plural(asked, 'chunk')} of the corpus that were asked for by id, each "
-        f"as its owner, where others stand or which have another owner there ({shown}{more})"
+        f"as its owner ({shown}{more})"
     )
 
 

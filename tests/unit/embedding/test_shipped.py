@@ -32,6 +32,21 @@ async def test_what_was_not_shipped_is_an_error_naming_all_of_it() -> None:
         await shipped.embed_documents(["text"])
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("", ": it holds no vectors; "),
+        ('{"query": "b", "vector": [1, 2]}', ":2: vector of 'b': 2 "),
+    ],
+)
+def test_a_fault_names_the_file_and_the_line(tmp_path: Path, lines: str, told: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(lines and '{"query": "a", "vector": [1, 2, 3]}\n' + lines)
+    with pytest.raises(InputError) as caught:
+        Shipped.read(path)
+    assert caught.value.faults[0].startswith(f"{path}{told}")
+
+
 def test_another_file_is_another_identity(tmp_path: Path) -> None:
     identities = []
     for number in (1, 2):
@@ -66,5 +81,3 @@ def test_a_missing_file_and_mixed_lengths_are_named(tmp_path: Path) -> None:
         Shipped.read(tmp_path / "absent.jsonl")
     with pytest.raises(InputError, match=r"lengths \[1, 2\]"):
         Shipped({"a": array("f", [1]), "b": array("f", [1, 0])}, "q")
-    with pytest.raises(InputError, match=r"lengths \[\]"):
-        Shipped({}, "q")
