@@ -259,9 +259,9 @@ class AzureSearch:
         await self._look_for_unnamed(name)
 
     async def _look_for_unnamed(self, name: str) -> None:
-        """Raises InputError for documents without an id; the index's key is always there."""
+        """Raises InputError for documents that have an owner and no id."""
         field, tenant, most = self._fields.id, self._fields.tenant, 100
-        empty = f"{field} eq null or {field} eq ''"
+        empty = f"({field} eq null or {field} eq '') and {tenant} ne null"
         try:
             unnamed = await self._indexes.rows(name, empty, most, [field, tenant])
         except Rejected:  # a field that is not filterable

@@ -7,19 +7,18 @@ transaction that is rolled back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from psycopg.errors import DataError, QueryCanceled, UndefinedObject
+from psycopg.errors import UndefinedObject
 from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.sql import Literal as Quoted
 
 from retrieverbench.adapter import Attached, Settings
 from retrieverbench.errors import InputError
 from retrieverbench.options import nearest
-from retrieverbench.remote import unnamed_fault
 from retrieverbench_adapters.pgvector.catalog import EXACT_KINDS, Catalog, Column, read_catalog
 from retrieverbench_adapters.pgvector.connections import Connection
 from retrieverbench_adapters.pgvector.options import Options
@@ -34,6 +33,13 @@ from retrieverbench_adapters.pgvector.table import (
     Table,
     column,
     tenant_equality,
+)
+from retrieverbench_adapters.pgvector.visible import (
+    all_named,
+    check_variable,
+    check_visible,
+    open_to_all,
+    without_vector,
 )
 from retrieverbench_adapters.pgvector.weaknesses import Usable
 
@@ -53,12 +59,19 @@ async def bind(
     assert attached is not None
     found = await find(sender, connection, attached)
     faults = [f"pgvector: attach.{fault}" for fault in _faults(found, settings, options)]
+    if settings.layout == "partition" and attached.tenant not in (found.partition_key or ""):
+        key = found.partition_key or "nothing"
+        faults.append(
+            f"pgvector: layout: 'partition' needs a table partitioned by {attached.tenant!r}, and "
+            f"{found.name} is partitioned by {key}; use layout filter"
+        )
     if faults:
         raise InputError(*faults)
     table = _table(found, settings, options)
     setting, seen = options.search.tenant_setting, None
     if table.boundary == "policy":  # first: once the variable was set it is never absent again
-        seen = await _open_to_all(sender, connection, table, setting)
+        check_variable(found, setting)
+        seen = await open_to_all(sender, connection, table, setting)
     try:
         usable = replace(await _usable(sender, connection, table, options), open_to_all=seen)
     except UndefinedObject as error:
@@ -69,33 +82,14 @@ async def bind(
         ) from error
     _check_index(found, attached, options, usable)
     if table.boundary != "policy":
-        usable = replace(usable, named=await _all_named(sender, connection, table, attached))
+        if found.binds:
+            await check_visible(sender, connection, table, found)
+        usable = replace(
+            usable,
+            named=await all_named(sender, connection, table, attached),
+            without_vector=await without_vector(sender, connection, table),
+        )
     return table, usable
-
-
-async def _all_named(
-    sender: Sender, connection: Connection, table: Table, attached: Attached
-) -> bool:
-    """Whether every row was found to have an id; InputError when some have none.
-
-    False where that takes too long, or a policy cannot be evaluated.
-    """
-    rows = SQL(
-        "SELECT {}::text, count(*) FROM {} AS t WHERE coalesce({}, '') = '' GROUP BY 1 ORDER BY 2"
-    ).format(table.tenant, table.relation, table.uid)
-    try:
-        async with connection.transaction(force_rollback=True):
-            await sender.execute(connection, "attach", SET_LOCALLY, ["statement_timeout", "2s"])
-            unnamed = await sender.execute(connection, "attach", rows)
-    except (QueryCanceled, UndefinedObject, DataError):
-        return False
-    if unnamed:
-        owner, most = unnamed[-1]
-        whose = "nobody" if owner is None else repr(owner)
-        count = sum(number for _, number in unnamed)
-        shown = f"{most} of {whose}: WHERE coalesce({attached.id}::text, '') = ''"
-        raise InputError(f"pgvector: {unnamed_fault(attached.id, count, 'row', shown)}")
-    return True
 
 
 async def find(sender: Sender, connection: Connection, attached: Attached) -> Catalog:
@@ -128,6 +122,7 @@ def _faults(found: Catalog, settings: Settings, options: Options) -> Iterator[st
         if "%" in name:
             yield f"{place}: {name!r} holds %, which the driver reads as a placeholder; rename it"
     absent = {place: name for place, name in named.items() if name not in found.columns}
+    yield from _unreadable({**named, **of_metadata}, found)
     for place, name in absent.items():
         yield f"{place}: {found.name} has no column {name!r}; {nearest(name, found.columns)}"
     if "tenant" not in absent:
@@ -142,6 +137,17 @@ def _faults(found: Catalog, settings: Settings, options: Options) -> Iterator[st
             yield (
                 f"metadata.{key}: {found.name} has no column {name!r}, nor a jsonb column of "
                 f"the name before its dot; {nearest(name, found.columns)}"
+            )
+
+
+def _unreadable(named: Mapping[str, str], found: Catalog) -> Iterator[str]:
+    """Columns without a right among others with one; what lacks all of them the server tells."""
+    some = any(column.readable for column in found.columns.values())
+    for place, name in named.items():
+        if some and name in found.columns and not found.columns[name].readable:
+            yield (
+                f"{place}: role {found.role!r} may not read column {name!r}; "
+                f"GRANT SELECT ({name}) ON {found.name} TO {found.role}"
             )
 
 
@@ -273,40 +279,8 @@ async def _usable(sender: Sender, connection: Connection, table: Table, options:
             usable["vector"] = await _index_of(
                 sender, connection, by_vector, "Order By", "", {"vector": ones}
             )
-    return Usable(usable["tenant"], usable.get("words"), usable.get("vector"))
-
-
-async def _open_to_all(
-    sender: Sender, connection: Connection, table: Table, setting: str
-) -> bool | None:
-    """Whether a row is seen with the variable absent, or empty; None if that takes too long.
-
-    The connection has never set it. After a transaction that did, it would be empty.
-    """
-    seen = SQL("SELECT EXISTS (SELECT 1 FROM {} AS t)").format(table.relation)
-    try:
-        async with connection.transaction(force_rollback=True):
-            await sender.execute(connection, "attach", SET_LOCALLY, ["statement_timeout", "2s"])
-            absent = await _sees(sender, connection, seen)
-            await sender.execute(connection, "attach", SET_LOCALLY, [setting, ""])
-            empty = await _sees(sender, connection, seen)
-    except QueryCanceled:
-        return None
-    return absent or empty
-
-
-async def _sees(sender: Sender, connection: Connection, seen: Composed) -> bool:
-    """Whether there is a row. A policy that cannot be evaluated shows none.
-
-    So does the usual one, `owner = current_setting('app.tenant')::uuid`: it raises where the
-    variable is absent, and where it is empty.
-    """
-    try:
-        async with connection.transaction():
-            rows = await sender.execute(connection, "attach", seen)
-    except (UndefinedObject, DataError):
-        return False
-    return bool(rows[0][0])
+    body = "" if table.body is None else table.body.as_string(connection).replace('"t".', "")
+    return Usable(usable["tenant"], usable.get("words"), usable.get("vector"), expression=body)
 
 
 async def _index_of(

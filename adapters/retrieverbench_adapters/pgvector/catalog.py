@@ -23,13 +23,17 @@ EXACT_KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type` is with its size, `kind` without; of a domain, that of its base type."""
+    """`type` is with its size, `kind` without; of a domain, that of its base type.
+
+    `readable` says whether the role may select it.
+    """
 
     type: str
     kind: str
     collation: str | None
     deterministic: bool
     not_null: bool
+    readable: bool = True
 
     @property
     def exact(self) -> bool:
@@ -71,6 +75,11 @@ class Policy:
     permissive: bool
     condition: str
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """Those that it reads itself; a function in it may read others."""
+        return frozenset(re.findall(r"current_setting\('([^']+)'", self.condition))
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
@@ -100,6 +109,12 @@ class Catalog:
     def name(self) -> str:
         """As SQL writes it, without quotes."""
         return f"{self.schema}.{self.table}"
+
+    @property
+    def binds(self) -> bool:
+        """Whether row security holds for the role."""
+        exempt = self.superuser or self.bypasses or (self.owner and not self.forced)
+        return self.secured and not exempt
 
     @property
     def vector_index(self) -> Index | None:
@@ -137,7 +152,8 @@ WITH place AS (
             SELECT t.oid, t.typbasetype UNION ALL
             SELECT p.oid, p.typbasetype FROM base b JOIN pg_type p ON p.oid = b.typbasetype
         ) SELECT format_type(oid, NULL) FROM base WHERE typbasetype = 0) AS kind,
-        collname, coalesce(collisdeterministic, true) AS deterministic
+        collname, coalesce(collisdeterministic, true) AS deterministic,
+        has_column_privilege(place.oid, attnum, 'SELECT') AS readable
     FROM place JOIN pg_attribute a ON attrelid = place.oid JOIN pg_type t ON t.oid = atttypid
     LEFT JOIN pg_collation l ON l.oid = attcollation
     WHERE attnum > 0 AND NOT attisdropped
@@ -162,7 +178,7 @@ SELECT jsonb_build_object(
         FROM pg_attrdef WHERE adrelid = place.oid),
     'columns', (SELECT jsonb_object_agg(attname, jsonb_build_object(
         'type', type, 'kind', kind, 'collation', collname, 'deterministic', deterministic,
-        'not_null', attnotnull)) FROM attributes),
+        'not_null', attnotnull, 'readable', readable)) FROM attributes),
     'indexes', coalesce((SELECT jsonb_agg(jsonb_build_object(
         'name', relname, 'method', amname, 'definition', pg_get_indexdef(indexrelid),
         'classes', (SELECT jsonb_agg(opcname) FROM pg_opclass WHERE oid = ANY(indclass)),

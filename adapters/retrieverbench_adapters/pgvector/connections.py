@@ -145,6 +145,9 @@ def _text(error: psycopg.Error) -> str:
 _AUTHENTICATION = re.compile(r"authentication failed|no password supplied|pg_hba|role .* not exist")
 
 
+_NO_DATABASE = re.compile(r'database ".*" does not exist')
+
+
 def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
     """What the reader can do about it, by SQLSTATE; failed connections carry none."""
     state = error.sqlstate or ""
@@ -152,6 +155,8 @@ def _kind(error: psycopg.Error) -> tuple[type[BackendError], str]:
         return TimedOut, ""
     if state.startswith("28") or state == "42501" or _AUTHENTICATION.search(str(error)):
         return Refused, "check the secrets user and password, and the role's rights"
+    if _NO_DATABASE.search(str(error)):
+        return Unavailable, "name a database of this server at the end of the endpoint"
     if state == "25006":
         return Rejected, "an attached table is only read"
     if state == "42P06":

@@ -15,7 +15,8 @@ class Usable:
     """What the server was asked about a user's table; None where it was not.
 
     Indexes that the planner can use at all, by its own word, "" for none; whether a session
-    that names no tenant sees rows; and whether every row was found to have an id.
+    that names no tenant sees rows; and whether every row was found to have an id. `expression`
+    is what an index for words must be on, `without_vector` counts the rows that have none.
     """
 
     tenant: str | None = None
@@ -23,6 +24,8 @@ class Usable:
     vector: str | None = None
     open_to_all: bool | None = None
     named: bool | None = None
+    expression: str = ""
+    without_vector: int = 0
 
 
 def weaknesses(
@@ -42,6 +45,11 @@ def weaknesses(
         )
     if layout == "rls":
         yield from unbound(found, usable, options.search.tenant_setting)
+    if usable.without_vector:
+        yield (
+            f"{usable.without_vector} rows have no vector: dense search never finds them; embed "
+            "them, or leave them out of the corpus"
+        )
     yield from _of_scans(found, layout, options)
 
 
@@ -62,8 +70,8 @@ def slowness(
 def _without_tenants(found: Catalog, tenant: str, usable: Usable) -> Iterator[str]:
     if usable.tenant == "" and tenant not in (found.partition_key or ""):
         yield (
-            f"no index answers a condition on {tenant!r}: each question reads the whole table or "
-            f"walks the whole graph; CREATE INDEX ON {found.name} ({tenant})"
+            f"no index answers a condition on {tenant!r}: it is checked row by row; "
+            f"{_index_on(found, f'({tenant})')}"
         )
 
 
@@ -74,27 +82,35 @@ def _without_words(
         remedy = (
             "@@ is not leakproof, so under a policy no index may; use layout filter or partition"
             if layout == "rls"
-            else f"CREATE INDEX ON {found.name} USING gin over the same expression"
+            else _index_on(found, f"USING gin ({usable.expression})")
         )
         yield (
             f"no index answers lexical search under configuration "
-            f"{options.place.text_search_config!r}: each question reads every row of its tenant; "
+            f"{options.place.text_search_config!r}: the words of every row of the tenant are read; "
             f"{remedy}"
         )
+
+
+def _index_on(found: Catalog, rest: str) -> str:
+    """The remedy; a view has no index of its own."""
+    others = {"v": "a view", "f": "a foreign table"}
+    if found.kind in others:
+        return f"{found.name} is {others[found.kind]}: CREATE INDEX ON the table under it {rest}"
+    return f"CREATE INDEX ON {found.name} {rest}"
 
 
 def _without_vectors(options: Options, usable: Usable) -> Iterator[str]:
     if usable.vector == "" and not options.search.exact:
         yield (
             f"no approximate index answers {options.place.metric!r}: dense search is exact and "
-            "reads every row of its tenant; create an HNSW index, or state search.exact = true"
+            "compares every row of the tenant; create an HNSW index, or state search.exact = true"
         )
 
 
 def unbound(found: Catalog, usable: Usable, setting: str) -> Iterator[str]:
     """Why the server's own rule does not keep the role that searches to one tenant."""
     yield from _of_row_security(found, setting)
-    if usable.open_to_all and found.secured:
+    if usable.open_to_all and found.binds:  # whom it does not bind sees rows anyway
         yield (
             f"with {setting} absent or empty the policies still show rows; "
             f"compare with nullif(current_setting('{setting}', true), '')"
@@ -119,7 +135,13 @@ def _of_row_security(found: Catalog, setting: str) -> Iterator[str]:
         )
     permissive = [policy for policy in found.policies if policy.permissive]
     for policy in permissive:
-        if setting not in policy.condition:
+        others = ", ".join(sorted(policy.variables))
+        if others and setting not in policy.variables:
+            yield (
+                f"policy {policy.name!r} reads {others}, the target sets {setting}: "
+                f"set search.tenant_setting = {others!r}"
+            )
+        elif setting not in policy.condition:
             yield (
                 f"policy {policy.name!r} lets {role} read rows whatever {setting} is: "
                 f"{policy.condition:.120}; drop it, or name its variable by search.tenant_setting"

@@ -74,12 +74,14 @@ async def bind(
     Raises InputError with one line for everything that is not there or does not fit.
     """
     if _NO_NAME.search(attached.name):
-        raise InputError(f"{_place(attached)}: no collection can be called so")
+        raise InputError(_fault(attached, "name: no collection can be called so"))
     exists = await server.call(server.client.collection_exists(attached.name))
     if not exists:
         listed = await server.call(server.client.get_collections())
         names = [one.name for one in listed.collections]
-        raise InputError(f"{_place(attached)}: no such collection; {nearest(attached.name, names)}")
+        raise InputError(
+            _fault(attached, f"name: there is no such collection; {nearest(attached.name, names)}")
+        )
     information = await server.information(attached.name)
     fields = attached_fields(attached, search.sparse)
     wrong = [
@@ -90,6 +92,11 @@ async def bind(
     if not wrong:
         sample = await _sample(server, attached.name, fields)
         wrong = list(payload_faults(sample, fields))
+        if sample is None:
+            page = server.client.scroll(attached.name, limit=1, with_payload=True)
+            points, _ = await server.call(page)
+            known = [name for point in points for name in point.payload or {}]
+            wrong = [f"{fault}; {nearest(fields.tenant, known)}" for fault in wrong]
         if sample is not None:
             fields = replace(
                 fields,
@@ -97,7 +104,13 @@ async def bind(
                 owners_numbered=_is_number(sample, fields.tenant),
             )
     if wrong:
-        raise InputError(*(f"{_place(attached)}: {fault}" for fault in wrong))
+        raise InputError(*(_fault(attached, fault) for fault in wrong))
+    custom = information.config.params.sharding_method == models.ShardingMethod.CUSTOM
+    if settings.layout == "partition" and not custom:
+        raise InputError(
+            f"qdrant: layout: 'partition' asks the shard of each tenant, and the shards of "
+            f"collection {attached.name!r} are automatic; use layout filter"
+        )
     keys = await server.shard_keys(attached.name) if settings.layout == "partition" else ()
     unchecked = await _look_for_unnamed(server, attached, fields)
     return Attachment(server, attached.name, settings.layout, fields, frozenset(keys), unchecked)
@@ -121,8 +134,11 @@ async def count_by_reading(
     return dict(counts), several
 
 
-def _place(attached: Attached) -> str:
-    return f"qdrant: attached collection {attached.name!r}"
+def _fault(attached: Attached, fault: str) -> str:
+    """With the key of the suite first, by which its line is found."""
+    key, _, told = fault.partition(": ")
+    place = key if key.startswith("search.") else f"attach.{key.removeprefix('attach.')}"
+    return f"qdrant: {place}: collection {attached.name!r}: {told}"
 
 
 async def _sample(server: Server, name: str, fields: Fields) -> models.Record | None:
@@ -140,11 +156,15 @@ async def _sample(server: Server, name: str, fields: Fields) -> models.Record | 
 
 
 async def _look_for_unnamed(server: Server, attached: Attached, fields: Fields) -> tuple[str, ...]:
-    """InputError when points have no id; what is not checked where the server does not tell."""
+    """InputError when points that have an owner have no id; else what the server did not tell."""
     if fields.uid == POINT_ID:
         return ()
-    empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=fields.uid))
-    unnamed = models.Filter(must=[empty])
+    empty, ownerless = (
+        models.IsEmptyCondition(is_empty=models.PayloadField(key=key))
+        for key in (fields.uid, fields.tenant)
+    )
+    blank = models.FieldCondition(key=fields.uid, match=models.MatchValue(value=""))
+    unnamed = models.Filter(should=[empty, blank], must_not=[ownerless])
     client = server.client
     try:
         count = (await server.call(client.count(attached.name, unnamed, exact=True))).count
@@ -156,7 +176,7 @@ async def _look_for_unnamed(server: Server, attached: Attached, fields: Fields) 
         return ("points without an id: the server would not look for them, or not in time",)
     shown = f"such as point {', '.join(str(point.id) for point in points)}"
     fault = unnamed_fault(fields.uid, count, "point", shown)
-    raise InputError(f"{_place(attached)}: {fault}")
+    raise InputError(_fault(attached, fault))
 
 
 def _is_number(sample: models.Record, path: str) -> bool:

@@ -68,7 +68,7 @@ def path_faults(attached: Attached) -> Iterator[str]:
     named = {
         **({} if attached.id == POINT_ID else {"id": attached.id}),
         "tenant": attached.tenant,
-        **{f"text.{n}": field for n, field in enumerate(attached.text)},
+        **{f"text[{n}]": field for n, field in enumerate(attached.text)},
         **{f"metadata.{key}": field for key, field in attached.metadata.items()},
     }
     for key, field in named.items():

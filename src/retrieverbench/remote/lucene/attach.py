@@ -82,11 +82,15 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
 
 
 async def _unnamed(indices: Indices, attached: Attached) -> list[str]:
-    """Documents whose id field is empty, or so long that the mapping leaves it out."""
+    """Documents of somebody's whose id is empty, or so long that the mapping leaves it out."""
     if attached.id == ID:
         return []
-    absent = {"bool": {"must_not": [{"exists": {"field": attached.id}}]}}
-    body = {"query": absent, "size": 1, "_source": False, "track_total_hits": True}
+    empty: list[Json] = [{"bool": {"must_not": [{"exists": {"field": attached.id}}]}}]
+    if kind_at(indices.body["mappings"], attached.id) == "keyword":
+        empty.append({"term": {attached.id: ""}})
+    owned = [{"exists": {"field": attached.tenant}}]
+    found_by = {"bool": {"filter": owned, "should": empty, "minimum_should_match": 1}}
+    body = {"query": found_by, "size": 1, "_source": False, "track_total_hits": True}
     found = (await indices.send("POST", f"/{attached.name}/_search", dump(body)))["hits"]
     shown = [f"the first is {hit['_id']!r}" for hit in found["hits"]]
     count = found["total"]["value"]

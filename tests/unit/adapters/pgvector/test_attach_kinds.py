@@ -11,6 +11,7 @@ from pgvector_attach_support import DOCS, Shop, shop_on
 from pgvector_support import ACME, EXACT, GLOBEX, ask, make_query, needs_server, uids
 from retrieverbench.adapter import Attached
 from retrieverbench.engines import Started
+from retrieverbench.errors import InputError
 from retrieverbench.model import MODES, TenantId
 
 pytestmark = [pytest.mark.anyio, needs_server]
@@ -73,6 +74,38 @@ async def test_a_materialized_view_and_a_view_with_the_readers_rights(
     ]  # fmt: skip
     assert await own_only(shop, replace(BASE, name="shop.seen"), options=EXACT) == ()
     await ask(server, "DROP VIEW shop.seen; DROP MATERIALIZED VIEW shop.kept")
+
+
+async def test_what_does_not_fit_says_what_would(shop: Shop, server: Started) -> None:
+    part = r"layout: 'partition' needs a table partitioned by 'owner', .* use layout filter"
+    column = "attach.vector: role 'shop_reader' may not read column 'embedding'; GRANT SELECT"
+    granted = "GRANT SELECT (doc_id, owner, body) ON shop.docs TO shop_reader"
+    await ask(server, f"REVOKE SELECT ON shop.docs FROM shop_reader; {granted}")
+    for changes, told in (({"layout": "partition"}, part), ({}, column)):
+        with pytest.raises(InputError, match=told):
+            async with shop.opened(BASE, **changes):
+                pass
+    await ask(server, "GRANT SELECT ON shop.docs TO shop_reader")
+
+
+async def test_rows_without_a_vector_and_indexes_under_a_view_are_told(
+    shop: Shop, server: Started
+) -> None:
+    await ask(
+        server,
+        "CREATE TABLE shop.bare AS SELECT doc_id, owner, body, embedding FROM shop.docs;"
+        "UPDATE shop.bare SET embedding = NULL WHERE doc_id LIKE '%7';"
+        "CREATE VIEW shop.over WITH (security_invoker = true) AS SELECT * FROM shop.bare;"
+        "GRANT SELECT ON shop.bare, shop.over TO shop_reader",
+    )
+    async with shop.opened(replace(BASE, name="shop.over")) as adapter:
+        told = await adapter.describe()
+    assert any(line.startswith("8 rows have no vector") for line in told.weaknesses)
+    under = "shop.over is a view: CREATE INDEX ON the table under it "
+    words = """USING gin (to_tsvector('english'::regconfig, "body"::text))"""
+    for rest in ("(owner)", words):
+        assert any(line.endswith(under + rest) for line in told.slow["hybrid"]), told.slow
+    await ask(server, "DROP VIEW shop.over; DROP TABLE shop.bare")
 
 
 async def test_quoted_names_and_owners_that_are_uuids(shop: Shop, server: Started) -> None:

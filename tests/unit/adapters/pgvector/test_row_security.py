@@ -229,10 +229,31 @@ async def test_a_policy_that_raises_without_its_variable_is_closed_to_all(
                 found = uids(await adapter.search(make_query(tenant, "hybrid", k=100)))
                 assert {uid.partition("/")[0] for uid in found} == {tenant.value}
             assert (await adapter.describe()).weaknesses == ()
-        for changes, remedy in (({}, "use layout rls"), (RLS, "name it in search.tenant_setting")):
-            with pytest.raises(InputError, match=f'unrecognized .*"app.who"; {remedy}'):
+        for changes, word in (({}, "unrecognized .*app.who"), (RLS, "app.who, and the target")):
+            with pytest.raises(InputError, match=word):
                 async with shop.opened(**changes):
                     pass
+
+
+async def test_a_layout_or_variable_that_hides_every_row_is_refused(
+    shop: Shop, server: Started
+) -> None:
+    """It would find nothing, and seem to be a fault of the mapping."""
+    other: dict[str, Any] = {"search": {"tenant_setting": "app.other"}}
+    told = "sees no row of shop.docs: .*policy 'mine': .*use layout = 'rls' with .* = 'app.who'"
+    wrong = (
+        "search.tenant_setting: policy 'mine' of .* reads app.who, and the target sets app.other"
+    )
+    async with policies(server, ENABLE, POLICY):
+        for changes, word in (({}, told), ({"options": other, **RLS}, wrong)):
+            with pytest.raises(InputError, match=word):
+                async with shop.opened(**changes):
+                    pass
+        above = {**shop.server.secrets}
+        async with shop.opened(options=WHO, secrets=above, **RLS) as adapter:
+            lines = (await adapter.describe()).weaknesses
+            assert any("is a superuser" in line for line in lines)
+            assert not any("absent or empty" in line for line in lines), "it sees rows anyway"
 
 
 async def test_a_policy_that_casts_its_variable(shop: Shop, server: Started) -> None:
@@ -250,7 +271,8 @@ async def test_a_policy_that_casts_its_variable(shop: Shop, server: Started) -> 
 def weak_policies() -> Iterator[tuple[list[str], str]]:
     yield [], "row-level security is not enabled on shop.docs"
     yield [ENABLE, POLICY, "CREATE POLICY all_of_it ON shop.docs USING (true)"], "'all_of_it' lets"
-    yield [ENABLE, POLICY.replace("app.who", "app.other")], "'mine' lets role 'shop_reader'"
+    other = POLICY.replace("app.who", "app.other").replace("mine", "all_of_it")
+    yield [ENABLE, POLICY, other], "'all_of_it' reads app.other, the target sets app.who: set "
     administrator = "CREATE POLICY all_of_it ON shop.docs USING (current_setting('app.who', true) "
     for condition in ("IS NULL)", "= '')"):
         yield [ENABLE, POLICY, administrator + condition], "absent or empty the policies still show"
