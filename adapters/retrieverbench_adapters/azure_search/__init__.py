@@ -45,7 +45,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import AdapterError, InputError, Refused, Rejected, Unsupported
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
-from retrieverbench.options import parse_options
+from retrieverbench.options import nearest, parse_options
 from retrieverbench.remote import LONG, unnamed_fault
 from retrieverbench_adapters.azure_search.answers import Answer, only_asked_for, plain, read_hit
 from retrieverbench_adapters.azure_search.definition import index_name, tenant_index_name
@@ -235,7 +235,11 @@ class AzureSearch:
             try:
                 await self._bind(self._settings.attached.name)
             except Rejected as error:  # nothing but what the suite names was asked for
-                raise InputError(f"azure_search: attach: {error.reason}") from error
+                known = await self._indexes.names()
+                absent = known and self._settings.attached.name not in known
+                near = f"; {nearest(self._settings.attached.name, known)}" if absent else ""
+                place = "attach.name" if absent else "attach"
+                raise InputError(f"azure_search: {place}: {error.reason}{near}") from error
         elif self._shared:
             await self._indexes.ensure(index_name(self._settings.place))
         else:

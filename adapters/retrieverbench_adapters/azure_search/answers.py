@@ -98,13 +98,16 @@ def http_error(status: int, text: str, retry_after: float | None) -> BackendErro
     )
 
 
+_WITHOUT_TEXT = {403: "this key or role may not do that, or is none of this service"}
+
+
 def error_text(status: int, body: str) -> str:
     """The service's message on one line, or what is known when there is none."""
     try:
         error = json.loads(body)["error"]
         message = f"{error.get('code') or ''} {error['message']}"
     except (ValueError, KeyError, TypeError, AttributeError):
-        message = body or "no text in the answer"
+        message = body or _WITHOUT_TEXT.get(status, "the service sent no text")
     return f"status {status}: {' '.join(message.split())[:1000]}"
 
 

@@ -65,16 +65,11 @@ def weaknesses_of(
 ) -> list[str]:
     """What makes isolation or figures worth less than the layout promises.
 
-    `answer` is one of the service's: its headers say whether it is a stand-in.
+    `answer` is one of the service's: its headers say whether it is a stand-in that is broken.
     """
     found = []
     if answer.broken is not None:
         found.append(f"the stand-in is broken on purpose ({answer.broken}); start one that is not")
-    if answer.fidelity == "stand-in":
-        found.append(
-            "Azure AI Search stand-in: latency and absolute scores say nothing about the "
-            "service; ask the service itself before you decide by them"
-        )
     if shown.get("credential") == "admin key":
         found.append(
             "searches are made with an admin key, which may read and write "

@@ -10,6 +10,7 @@ from typing import Any
 from retrieverbench.adapter import Attached, Settings
 from retrieverbench.errors import InputError, TenantError
 from retrieverbench.model import TenantId
+from retrieverbench.options import nearest
 from retrieverbench.remote import INTEGER, LONG, is_unicode
 
 WHOLE: Mapping[str, range] = {"Edm.Int32": INTEGER, "Edm.Int64": LONG}
@@ -144,7 +145,13 @@ def _searched(settings: Settings, fields: Fields, present: Mapping[str, Any]) ->
         if not fields.vector:
             return [*found, "attach.vector: missing; dense and hybrid mode search by it"]
         dimension = present[fields.vector].get("dimensions")
-        if dimension != settings.dimension:
+        if dimension is None:
+            vectors = sorted(name for name, field in present.items() if field.get("dimensions"))
+            found.append(
+                f"attach.vector: {fields.vector!r} is {present[fields.vector]['type']}, no field "
+                f"of vectors; {nearest(fields.vector, vectors)}"
+            )
+        elif dimension != settings.dimension:
             found.append(
                 f"attach.vector: {fields.vector!r} has {dimension} dimensions, the embedding "
                 f"{settings.dimension}; use the embedding that the index was built with"

@@ -12,7 +12,7 @@ from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.search.documents.models import IndexDocumentsBatch
 
 from retrieverbench.adapter import Settings
-from retrieverbench.errors import Rejected, TimedOut
+from retrieverbench.errors import BackendError, Rejected, TimedOut
 from retrieverbench.model import TenantId
 from retrieverbench_adapters.azure_search.answers import Answer, calling, check_items, plain
 from retrieverbench_adapters.azure_search.client import Clients
@@ -61,6 +61,15 @@ class Indexes:
         with self.calling("open"):
             names = self.clients.indexes.list_index_names(raw_response_hook=self.answer())
             return sorted([name async for name in names if name.startswith(prefix)])
+
+    async def names(self) -> list[str]:
+        """Those of all indexes; none where the credential may not list them."""
+        try:
+            with self.calling("open"):
+                names = self.clients.indexes.list_index_names(raw_response_hook=self.answer())
+                return [name async for name in names]
+        except BackendError:
+            return []
 
     async def ensure(self, name: str) -> None:
         """Make an index that this object does not know yet, or take the one there is."""

@@ -152,9 +152,11 @@ def _side_channels(artifact: Artifact) -> Iterator[Reason]:
 
 
 def _backend_failures(artifact: Artifact) -> Iterator[Reason]:
+    # Where nothing else was measured, that something is absent is why.
+    without = PASSED if any(result.scores for result in artifact.targets) else NOTHING
     for label, result in unmeasured(artifact):
         is_absent = result.failure_kind == "absent"
-        code = PASSED if is_absent and not result.required else BACKEND
+        code = without if is_absent and not result.required else BACKEND
         if result.results:  # answered, but not scored: no fault of the backend's
             code = NOTHING
         need = "required and " if result.required else ""

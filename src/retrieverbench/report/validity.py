@@ -56,7 +56,7 @@ def validity(artifact: Artifact) -> Table:
         f"come from the backend's own plan of {_EXPLAINED[artifact.kind]}; '{NOT_TOLD}' where it "
         "has none."
     )
-    notes = (note, *_times(rows), *_unused(artifact), *_caveats(artifact))
+    notes = (note, *_stand_ins(artifact), *_times(rows), *_unused(artifact), *_caveats(artifact))
     return Table("Validity", columns, rows, notes, appendix=tuple(_settings(artifact)))
 
 
@@ -95,6 +95,16 @@ def _weakened(result: TargetResult, backend: BackendRecord) -> str:
     if "shared_idf" in backend.properties and result.target.mode != "dense":
         told.append("lexical scores depend on other tenants' chunks (shared_idf)")
     return "; ".join(told) or "nothing known"
+
+
+def _stand_ins(artifact: Artifact) -> Iterator[str]:
+    """What the fidelity of such a target means."""
+    labels = [result.target.label for result in artifact.targets if result.fidelity == "stand-in"]
+    if labels:
+        yield (
+            f"stand-in ({', '.join(labels)}): latency and absolute scores say nothing about the "
+            "service; ask the service itself before you decide by them."
+        )
 
 
 def _times(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -194,6 +194,7 @@ def test_nothing_but_absent_targets_is_5(
 ) -> None:
     verdict = judge(make_artifact(absent(make_result)), [], {})
     assert (verdict.exit_code, verdict.word) == (5, "not measured")
+    assert verdict.reasons[0].endswith("no engine here"), "the cause stands first"
 
 
 def test_target_without_scores_and_without_a_reason_is_a_failure(

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from retrieverbench.adapter import NOBODY
-from retrieverbench.model import Artifact, BackendRecord, Mode, Plan, Target, TargetResult
+from retrieverbench.model import (
+    Artifact,
+    BackendRecord,
+    Fidelity,
+    Mode,
+    Plan,
+    Target,
+    TargetResult,
+)
 from retrieverbench.report.validity import slowness, stored, validity
 
 MakeArtifact = Callable[..., Artifact]
@@ -47,6 +55,15 @@ def test_a_plan_that_nobody_came_to_ask_for_is_not_called_untold(
 ) -> None:
     artifact = make_artifact(make_result(plan=None, backend=backend()), complete=False)
     assert validity(artifact).rows[0][-3:-1] == ("not asked", "not asked")
+
+
+@pytest.mark.parametrize("fidelity", ["stand-in", "server"])
+def test_what_a_stand_in_is_worth_stands_below(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult], fidelity: Fidelity
+) -> None:
+    notes = validity(make_artifact(make_result(backend=backend(), fidelity=fidelity))).notes
+    told = [note for note in notes if "say nothing about the service" in note]
+    assert bool(told) == (fidelity == "stand-in")
 
 
 @pytest.mark.parametrize(("mode", "told"), [("lexical", True), ("hybrid", True), ("dense", False)])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from retrieverbench.adapter import Attached, Settings
-from retrieverbench.errors import InputError, Refused, Rejected
+from retrieverbench.errors import BackendError, InputError, Refused, Rejected
 from retrieverbench.options import nearest
 from retrieverbench.remote.lucene.answers import tenant_field_fault
 from retrieverbench.remote.lucene.indices import Indices
@@ -57,9 +57,9 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             indices.unchecked = (_UNREAD,)
             return
         except Rejected as error:
-            raise InputError(
-                f"{indices.backend}: attach.name: {attached.name!r}: {error}"
-            ) from None
+            known = await _names(indices)
+            told = f"{error}; {nearest(attached.name, known)}" if known else str(error)
+            raise InputError(f"{indices.backend}: attach.name: {attached.name!r}: {told}") from None
         kinds = {kind_at(index["mappings"], fields.tenant) for index in got.values()}
         if len(kinds & {"keyword", *WHOLE}) > 1:
             told = " and ".join(sorted(map(str, kinds)))
@@ -79,6 +79,16 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             indices.weak += tuple(_weaknesses(fields, index))
     if wrong := wrong or await _unnamed(indices, attached):
         raise InputError(*(f"{indices.backend}: {fault}" for fault in dict.fromkeys(wrong)))
+
+
+async def _names(indices: Indices) -> set[str]:
+    """Of indices and aliases; none where the credential may not list them."""
+    try:
+        found = await indices.send("GET", "/_alias")
+    except BackendError:
+        return set()
+    names = {*found, *(alias for index in found.values() for alias in index["aliases"])}
+    return {name for name in names if not name.startswith(".")}
 
 
 async def _unnamed(indices: Indices, attached: Attached) -> list[str]:

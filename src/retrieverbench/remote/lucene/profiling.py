@@ -12,7 +12,10 @@ from retrieverbench.remote.lucene.mapping import field_at, vector_kind
 from retrieverbench.remote.lucene.requests import Json
 from retrieverbench.remote.status import one_line
 
-_CAVEAT = "profiled, which is slower; a graph that few chunks pass is left for a comparison of all"
+_CAVEAT = (
+    "it is slower for being profiled; where few chunks meet the tenant's condition, the server "
+    "may compare all of these instead of walking its vector index, and the profile does not tell"
+)
 _APART = "both searches of hybrid mode were profiled apart"
 _EXACT_QUERY = "ScriptScoreQuery"
 

@@ -156,7 +156,7 @@ async def test_a_query_key_is_enough_and_what_it_may_not_read_is_told() -> None:
         ({"text": ("org",)}, "attach.text: 'org' is not searchable text"),
         ({"text": ()}, "attach.text: missing"),
         ({"vector": ""}, "attach.vector: missing"),
-        ({"vector": "title"}, "'title' has None dimensions, the embedding 8"),
+        ({"vector": "title"}, "'title' is Edm.String, no field of vectors; known: embedding"),
         ({"id": "x eq 'a' or id"}, "is no name of a field"),
     ],
 )
@@ -169,7 +169,7 @@ async def test_a_mapping_that_does_not_fit(changes: dict[str, Any], text: str) -
 
 async def test_an_index_that_is_not_there_and_a_condition_without_a_field() -> None:
     async with users_index() as (given, service):
-        with pytest.raises(InputError, match=r"attach: .*'gone' for service"):
+        with pytest.raises(InputError, match=r"attach.name: .*'gone' for service.*; known: "):
             async with opened(replace(given, attached=replace(MAPPED, name="gone"))):
                 pytest.fail("opened")
         async with opened(given) as adapter:
