@@ -76,7 +76,7 @@ async def test_tenants_that_are_numbers_find_their_own_by_these_digits_alone(
     async with bound(connection, chunks, int) as adapter:
         described = await adapter.describe()
         assert described.chunks == dict.fromkeys(("7", "70", "-7", "0"), 14)
-        assert not [line for line in described.weaknesses if "exact" in line]
+        assert not [line for line in described.weaknesses if "exact" in line or "no vec" in line]
         assert isinstance(adapter, ReadsById)
         modes = [mode for mode in MODES if mode in adapter.capabilities]
         for tenant in ("7", "70", "-7", "0", *OTHER_SPELLINGS):
@@ -92,15 +92,20 @@ async def test_tenants_that_are_numbers_find_their_own_by_these_digits_alone(
                 assert {hit.tenant for hit in hits} <= {tenant}
 
 
-async def test_chunks_without_an_owner_are_counted(connection: tuple[str, Connection]) -> None:
+async def test_chunks_without_an_owner_or_a_vector_are_counted(
+    connection: tuple[str, Connection],
+) -> None:
     chunks = contract_chunks(["acme", "globex"])
 
     def owner(tenant: str) -> str | None:
         return None if tenant == "globex" else tenant
 
+    chunks[1] = replace(chunks[1], vector=None)
     async with bound(connection, chunks, owner) as adapter:
         described = await adapter.describe()
     assert described.chunks == {"acme": 14, NOBODY: 14}
+    told = [line for line in described.weaknesses if "has no vector in" in line]
+    assert len(told) == (connection[0] != "azure_search"), "there a vector cannot be asked for"
 
 
 async def test_chunks_without_an_id_are_counted_and_refused(
@@ -114,7 +119,9 @@ async def test_chunks_without_an_id_are_counted_and_refused(
     def owner(tenant: str) -> str | None:
         return None if tenant == "globex" else tenant
 
-    with pytest.raises(InputError, match=r"attach\.id: 14 .*hold nothing in '.*no id.*attach\.id"):
+    with pytest.raises(
+        InputError, match=r"attach\.id: .*14 .*hold nothing in '.*no id.*attach\.id"
+    ):
         async with bound(connection, chunks, owner, swapped=True):
             pass
 

@@ -88,6 +88,7 @@ async def bind(
             usable,
             named=await all_named(sender, connection, table, attached),
             without_vector=await without_vector(sender, connection, table),
+            vector_column=attached.vector,
         )
     return table, usable
 

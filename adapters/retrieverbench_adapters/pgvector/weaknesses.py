@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from retrieverbench.model import Layout, Mode
+from retrieverbench.remote import without_vector
 from retrieverbench_adapters.pgvector.catalog import Catalog
 from retrieverbench_adapters.pgvector.options import Options
 
@@ -16,7 +17,8 @@ class Usable:
 
     Indexes that the planner can use at all, by its own word, "" for none; whether a session
     that names no tenant sees rows; and whether every row was found to have an id. `expression`
-    is what an index for words must be on, `without_vector` counts the rows that have none.
+    is what an index for words must be on, `without_vector` counts the rows that have none in
+    `vector_column`.
     """
 
     tenant: str | None = None
@@ -26,6 +28,7 @@ class Usable:
     named: bool | None = None
     expression: str = ""
     without_vector: int = 0
+    vector_column: str = ""
 
 
 def weaknesses(
@@ -46,10 +49,7 @@ def weaknesses(
     if layout == "rls":
         yield from unbound(found, usable, options.search.tenant_setting)
     if usable.without_vector:
-        yield (
-            f"{usable.without_vector} rows have no vector: dense search never finds them; embed "
-            "them, or leave them out of the corpus"
-        )
+        yield without_vector(usable.without_vector, "rows", usable.vector_column)
     yield from _of_scans(found, layout, options)
 
 

@@ -9,7 +9,8 @@ from importlib.metadata import version
 from qdrant_client import models
 
 from retrieverbench.adapter import NOBODY
-from retrieverbench.errors import AdapterError
+from retrieverbench.errors import AdapterError, Rejected, TimedOut
+from retrieverbench.remote import without_vector
 from retrieverbench_adapters.qdrant.attached import COUNTED_BY_READING, count_by_reading
 from retrieverbench_adapters.qdrant.client import Server
 from retrieverbench_adapters.qdrant.fields import OWN, Fields
@@ -62,6 +63,7 @@ async def count_attached(
         )
         return Found({}, (), (reason,), slow)
     chunks, several = counted
+    weak += await _without_vector(server, name, fields)
     if ownerless := chunks.get(NOBODY, 0):
         kind = "number" if fields.owners_numbered else "text"
         weak.append(
@@ -75,6 +77,19 @@ async def count_attached(
             "each of them finds these; store a point per owner"
         )
     return Found(chunks, tuple(weak), slow=slow)
+
+
+async def _without_vector(server: Server, name: str, fields: Fields) -> list[str]:
+    """Points that dense search never finds; servers before 1.13 do not tell."""
+    if not fields.dense:
+        return []
+    has_one = models.HasVectorCondition(has_vector=fields.dense)
+    lacking = models.Filter(must_not=[has_one])
+    try:
+        count = (await server.call(server.client.count(name, lacking, exact=True))).count
+    except (Rejected, TimedOut):
+        return []
+    return [without_vector(count, "points", fields.dense)] if count else []
 
 
 async def _by_facet(

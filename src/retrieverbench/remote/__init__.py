@@ -15,7 +15,7 @@ from retrieverbench.remote.numbers import INTEGER, LONG, whole_number
 from retrieverbench.remote.order import ties_by_uid
 from retrieverbench.remote.status import error_for, one_line, seconds, shortened
 from retrieverbench.remote.terms import metadata_term
-from retrieverbench.remote.unnamed import NAME_IT, unnamed_fault
+from retrieverbench.remote.unnamed import NAME_IT, unnamed_fault, without_vector
 
 __all__ = [
     "HIDDEN",
@@ -35,4 +35,5 @@ __all__ = [
     "ties_by_uid",
     "unnamed_fault",
     "whole_number",
+    "without_vector",
 ]

@@ -107,9 +107,9 @@ def check_covered(description: Description, chunks: Sequence[Chunk]) -> None:
         if count > known.get(tenant, 0) and tenant != NOBODY
     ]
     if more:
+        rest = f"; and {plural(len(more) - 3, 'tenant')} more" if len(more) > 3 else ""
         raise AdapterError(
-            f"the corpus does not cover the index: {'; '.join(more[:3])}"
-            f"{f'; and {len(more) - 3} tenants more' if len(more) > 3 else ''}",
+            f"the corpus does not cover the index: {'; '.join(more[:3])}{rest}",
             code=Code.WRONG_COUNT,
             remedy="either the corpus lacks chunks: export every chunk of the index, with its true "
             "owner; or chunks of the index bear a wrong owner: compare them with what they were "
@@ -134,7 +134,9 @@ def differences(
         counts = {tenant: sign * count for tenant, count in surplus.items() if sign * count > 0}
         if counts:
             shown = ", ".join(f"{count} of {tenant!r}" for tenant, count in _first(counts))
-            more = f" and {len(counts) - SHOWN} tenants more" if len(counts) > SHOWN else ""
+            more = (
+                f" and {plural(len(counts) - SHOWN, 'tenant')} more" if len(counts) > SHOWN else ""
+            )
             of_corpus = " of the corpus" if sign < 0 else ""
             parts.append(
                 f"{word} {plural(sum(counts.values()), 'chunk')}{of_corpus} ({shown}{more})"
@@ -162,7 +164,7 @@ def _by_id(asked: int, absent: Mapping[str, Sequence[str]]) -> str:
     shown = ", ".join(
         f"{len(uids)} of {tenant!r}, e.g. {uids[0]!r}" for tenant, uids in _first(absent)
     )
-    more = f" and {len(absent) - SHOWN} tenants more" if len(absent) > SHOWN else ""
+    more = f" and {plural(len(absent) - SHOWN, 'tenant')} more" if len(absent) > SHOWN else ""
     return (
         f"lacks {count} of {plural(asked, 'chunk')} of the corpus that were asked for by id, each "
         f"as its owner ({shown}{more})"

@@ -17,6 +17,7 @@ import anyio
 
 from retrieverbench.adapter import Adapter, Description, ReadsById, Writable
 from retrieverbench.errors import AdapterError, BackendError, Throttled, TimedOut, Unavailable
+from retrieverbench.golden.faults import plural
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.run.found_vectors import SAMPLE, FoundSample
 from retrieverbench.run.guard import Abandoned, Step
@@ -206,7 +207,7 @@ def count_differences(description: Description, expected: Mapping[str, int]) -> 
         for tenant in sorted(expected.keys() | stored.keys())
         if expected.get(tenant, 0) != stored.get(tenant, 0)
     ]
-    more = f"; and {len(lines) - 5} tenants more" if len(lines) > 5 else ""
+    more = f"; and {plural(len(lines) - 5, 'tenant')} more" if len(lines) > 5 else ""
     return f"{'; '.join(lines[:5])}{more}"
 
 

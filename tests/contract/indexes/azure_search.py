@@ -45,7 +45,7 @@ def document(number: int, chunk: Chunk, owner: object) -> dict[str, object]:
         "pk": chunk.uid,
         "org": owner,
         "body": chunk.text,
-        "embedding": list(chunk.vector or ()),
+        "embedding": list(chunk.vector) if chunk.vector else None,
     }
 
 

@@ -31,8 +31,8 @@ def definition(dimension: int, kind: dict[str, object]) -> dict[str, object]:
 
 
 def lines(chunk: Chunk, owner: object) -> str:
-    vector = list(chunk.vector or ())
-    document = {"org": {"id": owner}, "body": chunk.text, "embedding": vector}
+    vector = {"embedding": list(chunk.vector)} if chunk.vector else {}
+    document = {"org": {"id": owner}, "body": chunk.text, **vector}
     return json.dumps({"index": {"_id": chunk.uid}}) + "\n" + json.dumps(document) + "\n"
 
 

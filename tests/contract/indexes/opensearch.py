@@ -37,12 +37,12 @@ def definition(dimension: int, kind: dict[str, object]) -> dict[str, object]:
 
 
 def lines(chunk: Chunk, owner: object) -> str:
-    vector = list(chunk.vector or ())
+    vector = {"embedding": list(chunk.vector)} if chunk.vector else {}
     document = {
         "pk": chunk.uid,
         "org": {"id": owner},
         "body": chunk.text,
-        "embedding": vector,
+        **vector,
     }
     return json.dumps({"index": {}}) + "\n" + json.dumps(document) + "\n"
 

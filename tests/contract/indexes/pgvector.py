@@ -39,7 +39,10 @@ async def make(
             f"GRANT SELECT ON {name}.docs TO {name}",
         ):
             await connection.execute(statement.encode())
-        rows = [(c.uid, owner(c.tenant.value), c.text, np.asarray(c.vector)) for c in chunks]
+        rows = [
+            (c.uid, owner(c.tenant.value), c.text, np.asarray(c.vector) if c.vector else None)
+            for c in chunks
+        ]
         insert = f"INSERT INTO {name}.docs VALUES (%s, %s, %s, %s)"
         await connection.cursor().executemany(insert.encode(), rows)
         fields = Attached(f"{name}.docs", "doc_id", "owner", ("body",), "embedding")

@@ -20,10 +20,12 @@ INTEGER = {"field_name": "owner", "field_schema": "integer"}
 
 
 def point(number: int, chunk: Chunk, owner: object) -> dict[str, object]:
-    words = {"text": chunk.text, "model": "qdrant/bm25"}
+    vectors: dict[str, object] = {"words": {"text": chunk.text, "model": "qdrant/bm25"}}
+    if chunk.vector:
+        vectors["v"] = list(chunk.vector)
     return {
         "id": number,
-        "vector": {"v": list(chunk.vector or ()), "words": words},
+        "vector": vectors,
         "payload": {"pk": chunk.uid, "owner": owner, "body": chunk.text},
     }
 

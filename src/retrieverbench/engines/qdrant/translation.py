@@ -69,7 +69,10 @@ def _condition(body: Any, *, strict: bool) -> Any:
     if "has_id" in body:
         ids = take(body, "HasIdCondition", ("has_id",), strict=strict)["has_id"]
         return edge.HasIdCondition({point_id(one) for one in ids})
-    for name in ("has_vector", "nested", "slice"):
+    if "has_vector" in body:
+        of = take(body, "HasVectorCondition", ("has_vector",), strict=strict)["has_vector"]
+        return edge.HasVectorCondition(of)
+    for name in ("nested", "slice"):
         if name in body:
             raise untranslated(f"filter.{name}")
     for name, kind in (("is_empty", edge.IsEmptyCondition), ("is_null", edge.IsNullCondition)):

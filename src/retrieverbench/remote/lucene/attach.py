@@ -16,7 +16,7 @@ from retrieverbench.remote.lucene.answers import tenant_field_fault
 from retrieverbench.remote.lucene.indices import Indices
 from retrieverbench.remote.lucene.mapping import WHOLE, field_at, flat_names, kind_at, vector_kind
 from retrieverbench.remote.lucene.requests import ID, Fields, Json, dump
-from retrieverbench.remote.unnamed import unnamed_fault
+from retrieverbench.remote.unnamed import unnamed_fault, without_vector
 
 _NAME = re.compile(r"[^\s*,?\"<>|\\/#:+_-][^\s*,?\"<>|\\/#:]*")
 _EXACT = frozenset({"keyword", "boolean", "date", "ip", *WHOLE, "double", "float"})
@@ -79,6 +79,7 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             indices.weak += tuple(_weaknesses(fields, index))
     if wrong := wrong or await _unnamed(indices, attached):
         raise InputError(*(f"{indices.backend}: {fault}" for fault in dict.fromkeys(wrong)))
+    indices.weak += await _without_vector(indices, settings, attached)
 
 
 async def _names(indices: Indices) -> set[str]:
@@ -100,11 +101,31 @@ async def _unnamed(indices: Indices, attached: Attached) -> list[str]:
         empty.append({"term": {attached.id: ""}})
     owned = [{"exists": {"field": attached.tenant}}]
     found_by = {"bool": {"filter": owned, "should": empty, "minimum_should_match": 1}}
-    body = {"query": found_by, "size": 1, "_source": False, "track_total_hits": True}
-    found = (await indices.send("POST", f"/{attached.name}/_search", dump(body)))["hits"]
+    found = await _found(indices, found_by)
     shown = [f"the first is {hit['_id']!r}" for hit in found["hits"]]
     count = found["total"]["value"]
     return [unnamed_fault(attached.id, count, "document", first) for first in shown]
+
+
+async def _without_vector(
+    indices: Indices, settings: Settings, attached: Attached
+) -> tuple[str, ...]:
+    """Documents of somebody's that no vector search can find."""
+    if not settings.modes & {"dense", "hybrid"}:
+        return ()
+    owned = [{"exists": {"field": attached.tenant}}]
+    empty = [{"exists": {"field": attached.vector}}]
+    found = await _found(indices, {"bool": {"filter": owned, "must_not": empty}})
+    count = found["total"]["value"]
+    return (without_vector(count, "documents", attached.vector),) if count else ()
+
+
+async def _found(indices: Indices, query: Json) -> Json:
+    """How many documents a query finds, and the first."""
+    body = {"query": query, "size": 1, "_source": False, "track_total_hits": True}
+    answer = await indices.send("POST", f"/{indices.place}/_search", dump(body))
+    found: Json = answer["hits"]
+    return found
 
 
 def _absent(fields: Fields, mappings: Json) -> Iterator[str]:
