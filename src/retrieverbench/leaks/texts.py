@@ -19,6 +19,8 @@ from retrieverbench.model import GoldenCase, LeakFinding, Query
 from retrieverbench.run import Abandoned, BadAnswer, one_line, read_response, search_once, uid_of
 
 MOST_QUESTIONS = 100
+MOST_FAILED = 3
+"""In a row: a backend that is gone would let each question wait for its timeout."""
 SEEN_IN = "text"
 
 
@@ -67,16 +69,21 @@ async def ask_texts(
     """Ask each query with `want = {"text"}`; ids and whole texts of others are findings.
 
     What is seen goes `into` a result of the caller's at once, but for what stands there
-    already. A backend that sends no texts shows none. Raises Abandoned.
+    already. A backend that sends no texts shows none; after MOST_FAILED failures in a row no
+    more is asked. Raises Abandoned.
     """
     known_before = {_key(finding) for finding in into.findings}
+    in_a_row = 0
     for case, query in zip(cases, queries, strict=True):
+        if in_a_row == MOST_FAILED:
+            return
         into.asked += 1
+        in_a_row += 1
         asked = replace(query, want=frozenset({"text"}))
         hits = []
         try:
             answer = read_response(await search_once(adapter, asked, timeout), asked.k)
-            hits, uids = answer.hits, [hit.uid for hit in answer.hits]
+            hits, uids, in_a_row = answer.hits, [hit.uid for hit in answer.hits], 0
             if into.totals is not None:
                 into.totals.judge(case.tenant, answer.total, f"case {case.id!r}, with texts")
         except Abandoned:

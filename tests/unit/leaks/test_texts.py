@@ -22,12 +22,12 @@ CORPUS = [
 OWNERS = {chunk.text: frozenset({chunk.tenant}) for chunk in CORPUS}
 
 
-async def ask(store: MakeStore, search: Any, into: TextResult) -> None:
+async def ask(store: MakeStore, search: Any, into: TextResult, times: int = 1) -> None:
     case = GoldenCase("c1", "x", ACME)
     await ask_texts(
         store(CORPUS, search),
-        [case],
-        [Query(case.query, ACME, 3, "lexical")],
+        [case] * times,
+        [Query(case.query, ACME, 3, "lexical")] * times,
         make_ledger(CORPUS),
         lambda text: OWNERS.get(text, frozenset()),
         target="fake/lexical/filter",
@@ -72,6 +72,9 @@ async def test_a_question_that_failed_is_told(store: MakeStore) -> None:
 
     into = TextResult()
     await ask(store, failing, into)
+    many = TextResult()
+    await ask(store, failing, many, times=9)
+    assert many.asked == 3, "each would wait for its timeout"
     assert into.note == (
         "1 of 1 question asked once more for the texts of chunks failed, so that those texts were "
         "not judged; the first error: down"
