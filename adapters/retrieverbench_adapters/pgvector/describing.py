@@ -77,9 +77,8 @@ def describe(
         unchecked.append("rows without an id: this role could not look for them, or not in time")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
-    weak = [*weaknesses(found, settings.layout, tenant, options, usable)]
-    if pooled:
-        weak.append(_POOLED)
+    pooler = [_POOLED] if pooled else []
+    weak = [*weaknesses(found, settings.layout, tenant, options, usable), *pooler]
     if settings.attached and (found.superuser or found.bypasses):
         weak.append(_ABOVE_POLICIES)
     is_rls = settings.layout == "rls"
