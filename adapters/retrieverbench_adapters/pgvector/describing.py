@@ -64,7 +64,7 @@ def describe(
 
     `chunks` is None where the rows of each tenant could not be counted.
     """
-    sent = asdict(options.search)
+    sent, is_rls = asdict(options.search), settings.layout == "rls"
     exact = options.search.exact or found.vector_index is None
     unchecked = [f"{', '.join(IN_STATEMENT)}: written into each statement, not kept"]
     if chunks is None:
@@ -77,11 +77,15 @@ def describe(
         unchecked.append("rows without an id: this role could not look for them, or not in time")
     if settings.attached and vector and not found.columns[vector].size:
         unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
+    if is_rls and found.kind == "v":
+        unchecked.append(
+            f"the condition of view {found.name}, and row-level security of the tables under it: "
+            "whether they keep tenants apart is shown by questions alone"
+        )
     pooler = [_POOLED] if pooled else []
     weak = [*weaknesses(found, settings.layout, tenant, options, usable), *pooler]
     if settings.attached and (found.superuser or found.bypasses):
         weak.append(_ABOVE_POLICIES)
-    is_rls = settings.layout == "rls"
     open_to = unbound(found, usable, options.search.tenant_setting) if is_rls else ()
     return Description(
         server="PostgreSQL",

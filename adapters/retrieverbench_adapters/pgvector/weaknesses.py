@@ -110,10 +110,12 @@ def _without_vectors(options: Options, usable: Usable) -> Iterator[str]:
 def unbound(found: Catalog, usable: Usable, setting: str) -> Iterator[str]:
     """Why the server's own rule does not keep the role that searches to one tenant."""
     yield from _of_row_security(found, setting)
-    if usable.open_to_all and found.binds:  # whom it does not bind sees rows anyway
+    if usable.open_to_all and (found.binds or found.kind == "v"):
+        # whom a table's policies do not bind sees its rows anyway
         yield (
-            f"with {setting} absent or empty the policies still show rows; "
-            f"compare with nullif(current_setting('{setting}', true), '')"
+            f"where no question has set {setting}, rows are shown all the same; compare with "
+            f"nullif(current_setting('{setting}', true), ''), and let no session begin with a "
+            f"value (ALTER ROLE {found.role} RESET {setting})"
         )
 
 
@@ -122,6 +124,8 @@ def _of_row_security(found: Catalog, setting: str) -> Iterator[str]:
     if found.superuser or found.bypasses:
         word = "a superuser" if found.superuser else "BYPASSRLS"
         yield f"{role} is {word}, so row-level security does not bind it; search with another role"
+    if found.kind == "v":  # its own condition may be the rule, or that of the tables under it
+        return
     if not found.secured:
         yield (
             f"row-level security is not enabled on {found.name}, so every tenant reads everything; "
