@@ -19,7 +19,7 @@ from retrieverbench.model import MODES
 from retrieverbench.run import Engines, TargetEntry, connect, load_adapter
 from summary_support import TOLD
 
-SEARCHES = int(os.environ.get("FUZZ_SEARCHES", "240"))
+SEARCHES = int(os.environ.get("FUZZ_SEARCHES", "120"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "inf"))
 SHARED = {"filter", "rls"}
 FEW = 12
