@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import chain
@@ -66,22 +66,12 @@ def describe(
     """
     sent, is_rls = asdict(options.search), settings.layout == "rls"
     exact = options.search.exact or found.vector_index is None
+    config = options.place.text_search_config if settings.attached else found.config
     unchecked = [f"{', '.join(IN_STATEMENT)}: written into each statement, not kept"]
     if chunks is None:
         unchecked.append("rows per tenant: this role may not see or could not count them in time")
-    config = found.config
     if settings.attached:
-        config = options.place.text_search_config
-        unchecked.append("text_search_config: written into each statement, not kept")
-    if settings.attached and not usable.named:
-        unchecked.append("rows without an id: this role could not look for them, or not in time")
-    if settings.attached and vector and not found.columns[vector].size:
-        unchecked.append(f"dimension: column {vector!r} takes vectors of any length")
-    if is_rls and found.kind == "v":
-        unchecked.append(
-            f"the condition of view {found.name}, and row-level security of the tables under it: "
-            "whether they keep tenants apart is shown by questions alone"
-        )
+        unchecked += _unchecked_of_attached(found, vector, usable, is_rls=is_rls)
     pooler = [_POOLED] if pooled else []
     weak = [*weaknesses(found, settings.layout, tenant, options, usable), *pooler]
     if settings.attached and (found.superuser or found.bypasses):
@@ -106,6 +96,21 @@ def describe(
         slow=slowness(found, settings.layout, tenant, options, usable),
         unbound=tuple(open_to),
     )
+
+
+def _unchecked_of_attached(
+    found: Catalog, vector: str, usable: Usable, *, is_rls: bool
+) -> Iterator[str]:
+    yield "text_search_config: written into each statement, not kept"
+    if not usable.named:
+        yield "rows without an id: this role could not look for them, or not in time"
+    if vector and not found.columns[vector].size:
+        yield f"dimension: column {vector!r} takes vectors of any length"
+    if is_rls and found.kind == "v":
+        yield (
+            f"the condition of view {found.name}, and row-level security of the tables under it: "
+            "whether they keep tenants apart is shown by questions alone"
+        )
 
 
 def _of_table(found: Catalog, tenant: str, vector: str) -> dict[str, object]:
