@@ -10,8 +10,9 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -23,35 +24,43 @@ from retrieverbench.run.text import OWN_FILE
 
 
 def import_file(path: Path, file_name: str) -> ModuleType:
-    """The module of a file, whose folder, and that of its package, stay on the import path.
+    """The module of a file, whose folder stays on the import path.
+
+    Of a file in a package it is the package's folder, and beside that its own where it imports
+    without a dot what lies beside it.
 
     Raises InputError where an import of the file, or of one beside it, names a file beside it and
-    Python finds another; and whatever the file raises.
+    Python finds another, or where another retriever's folder holds a module of the same name;
+    and whatever the file raises.
     """
     package = _package_of(path)
-    top = path.parents[len(package)]
-    for folder in dict.fromkeys((str(top), str(path.parent))):
+    beside = list(_imported_beside(path))
+    folders = [path.parents[len(package)]]
+    if package and beside:
+        folders.append(path.parent)
+    _refuse_shared(folders, path, file_name)
+    for folder in map(str, folders):
         if folder not in sys.path:
             sys.path.append(folder)
     if package:
-        _refuse_other(package[0], top, file_name)
-    for name in _imported_beside(path):
+        _refuse_other(package[0], folders[0], file_name)
+    for name in beside:
         _refuse_other(name, path.parent, file_name)
     if package:
         module = importlib.import_module(".".join((*package, path.stem)))
-        vars(module)[OWN_FILE] = True
+        vars(module)[OWN_FILE] = folders
         return module
-    return _import_alone(path, file_name)
+    return _import_alone(path, file_name, folders)
 
 
-def _import_alone(path: Path, file_name: str) -> ModuleType:
+def _import_alone(path: Path, file_name: str, folders: list[Path]) -> ModuleType:
     """By a name of its own: two files may be called the same."""
     module_name = f"retrieverbench_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     specification = importlib.util.spec_from_file_location(module_name, path)
     if specification is None or specification.loader is None:
         raise InputError(f"adapter: {file_name!r} is not a Python file; name a .py file")
     module = importlib.util.module_from_spec(specification)
-    vars(module)[OWN_FILE] = True
+    vars(module)[OWN_FILE] = folders
     sys.modules[module_name] = module  # dataclasses in the file look for it there
     try:
         specification.loader.exec_module(module)
@@ -76,17 +85,22 @@ def _is_package(folder: Path) -> bool:
 
 
 def _imported_beside(path: Path) -> Iterator[str]:
-    """Names that a file imports, directly or by files beside it, and that lie beside it."""
-    seen = {path.stem}
+    """Names that a file imports, directly or by what lies beside it, and that lie beside it."""
+    seen: set[str] = set()
     pending = [path]
     for file in pending:  # grows while it is read
         for name in _imported_by(file):
-            beside = path.parent / f"{name}.py"
-            if name in seen or not (beside.is_file() or _is_package(beside.with_suffix(""))):
-                continue
-            seen.add(name)
-            pending.append(beside)
-            yield name
+            sources = _sources(path.parent, name)
+            if name not in seen and sources:
+                seen.add(name)
+                pending.extend(sources)
+                yield name
+
+
+def _sources(folder: Path, name: str) -> list[Path]:
+    """The files of a module or package in a folder; a package needs no __init__.py."""
+    alone = folder / f"{name}.py"
+    return [alone] if alone.is_file() else sorted((folder / name).rglob("*.py"))
 
 
 def _imported_by(file: Path) -> Iterator[str]:
@@ -99,23 +113,61 @@ def _imported_by(file: Path) -> Iterator[str]:
                 yield node.module.partition(".")[0]
 
 
+def _refuse_shared(folders: Sequence[Path], path: Path, file_name: str) -> None:
+    """InputError where a module of a folder could be taken for one of another retriever's.
+
+    Python keeps one module of a name, whoever imports it, and imports may come at any time: the
+    second retriever would be measured with the first one's. The files themselves are loaded by
+    names of their own.
+    """
+    own = {path, *(Path(str(module.__file__)) for module in _own_files())}
+    others = [folder for module in _own_files() for folder in vars(module)[OWN_FILE]]
+    for folder, other in itertools.product(folders, others):
+        shared = (
+            () if folder == other else sorted(_modules_in(folder, own) & _modules_in(other, own))
+        )
+        for name in shared:
+            if _sources(folder, name) and _sources(other, name):
+                raise InputError(
+                    f"adapter: {file_name!r} and another retriever of this run each have a "
+                    f"{name!r} beside them ({folder}, {other}), and Python would take one for "
+                    "both; rename one, or measure them in two runs"
+                )
+
+
+def _own_files() -> list[ModuleType]:
+    return [
+        module for module in [*sys.modules.values()] if OWN_FILE in getattr(module, "__dict__", ())
+    ]
+
+
+def _modules_in(folder: Path, own: Collection[Path]) -> set[str]:
+    return {
+        entry.stem
+        for entry in folder.iterdir()
+        if entry.stem.isidentifier() and (entry.suffix == ".py" or entry.is_dir())
+        if entry not in own
+    }
+
+
 def _refuse_other(name: str, folder: Path, file_name: str) -> None:
     """InputError where Python finds another module of this name than the one in the folder."""
-    found = _found(name)
-    own = (folder / f"{name}.py", folder / name / "__init__.py")
-    if found is None or whole_path(Path(found)) in map(whole_path, own):
-        return
-    raise InputError(
-        f"adapter: {file_name!r} needs {name!r} of {folder.name}/, and Python finds another one "
-        f"({found}); rename it in {folder.name}/"
-    )
+    own = {whole_path(folder / f"{name}.py"), whole_path(folder / name / "__init__.py")}
+    for found in _found(name):
+        if whole_path(Path(found)) not in {*own, whole_path(folder / name)}:
+            raise InputError(
+                f"adapter: {file_name!r} needs {name!r} of {folder.name}/, and Python finds "
+                f"another one ({found}); rename it in {folder.name}/"
+            )
 
 
-def _found(name: str) -> str | None:
-    """Where Python finds a module, None if nowhere."""
+def _found(name: str) -> list[str]:
+    """Where Python finds a module: its file, or all folders of a package without one."""
     specification: ModuleSpec | None = None
     with suppress(ImportError, ValueError):  # loaded by hand, without a specification
         specification = importlib.util.find_spec(name)
     if specification is None:
-        return None
-    return specification.origin or "a package in several folders"
+        return []
+    if specification.origin is not None:
+        return [specification.origin]
+    return [*(specification.submodule_search_locations or ())]

@@ -95,21 +95,57 @@ def test_nothing_beside_the_file_hides_what_is_installed(tmp_path: Path) -> None
     assert word_of(tmp_path) == '"own"'
 
 
-def test_two_versions_do_not_share_what_lies_beside_only_one(tmp_path: Path) -> None:
+VERSIONS = {
+    "imported": ("from own_lib import rule", {"own_lib.py": "rule = {n}"}),
+    "a folder without __init__.py": (
+        "from own_lib.part import rule",
+        {"own_lib/part.py": "rule = {n}"},
+    ),
+    "imported later": (
+        "rule = __import__('importlib').import_module('own_lib')",
+        {"own_lib.py": ""},
+    ),
+    "by a package": (
+        "from own_{n}.part import rule",
+        {
+            "own_{n}/__init__.py": "",
+            "own_{n}/part.py": "from own_lib import rule",
+            "own_lib.py": "rule = {n}",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VERSIONS)
+def test_two_versions_do_not_share_what_lies_beside_only_one(tmp_path: Path, case: str) -> None:
     """The second would be measured with the helper of the first."""
-    for number in (1, 2):
-        write(
-            tmp_path / f"v{number}",
-            "import own_middle",
-            "own_middle.WORD",
-            own_middle="from own_version import WORD",
-            own_version=f"WORD = {number}",
-        )
-    assert word_of(tmp_path / "v1") == 1
-    assert f"({tmp_path / 'v1' / 'own_middle.py'}); rename it in v2/" in refused(tmp_path / "v2")
+    imports, files = VERSIONS[case]
     for number in (1, 2):
         folder = tmp_path / f"v{number}"
-        (folder / "__init__.py").touch()
+        write(folder, imports.format(n=number), "rule")
+        (folder / "setup.cfg").touch()
+        for name, body in files.items():
+            path = folder / name.format(n=number)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(body.format(n=number))
+    word_of(tmp_path / "v1")
+    assert word_of(tmp_path / "v1") is not None
+    text = refused(tmp_path / "v2")
+    assert "each have a 'own_lib' beside them" in text
+    assert text.endswith("rename one, or measure them in two runs")
+
+
+def test_two_packages_share_nothing_that_they_import_with_a_dot(tmp_path: Path) -> None:
+    for number in (1, 2):
+        folder = tmp_path / f"v{number}"
+        write(folder, "from . import own_middle", "own_middle.WORD", __init__="")
+        (folder / "own_version.py").write_text(f"WORD = {number}")
         (folder / "own_middle.py").write_text("from .own_version import WORD")
-        write(folder, "from . import own_middle", "own_middle.WORD")
     assert [word_of(tmp_path / "v1"), word_of(tmp_path / "v2")] == [1, 2]
+
+
+def test_a_folder_without_init_hides_nothing_that_is_installed(tmp_path: Path) -> None:
+    write(tmp_path, "from json.own_part import rule", "rule")
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "own_part.py").write_text("rule = 1")
+    assert "'mine.py' needs 'json' of " in refused(tmp_path)
