@@ -72,6 +72,7 @@ async def audit(
             timeout=20.0,
             layout=scene_layout or layout,
             capabilities=adapter.capabilities,
+            options={"search": search or {}},
         )
         probes = [probe for probe in CATALOG if probe.id in ids]
         plan = AuditPlan(probes, modes, arms)

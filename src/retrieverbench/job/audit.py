@@ -275,6 +275,7 @@ def _scene(
         pattern=suite.tenant_pattern,
         misplaced=place.misplaced,
         width=most_at_once(suite),
+        options=entry.options,
     )
 
 

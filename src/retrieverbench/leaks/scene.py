@@ -80,8 +80,8 @@ class Scene:
     with its numbers, "" for nothing. `unanswered` are errors of questions that had no answer, or
     none at first, for reasons of the moment: what was missed then says nothing. `asker` is who
     really asks, where that is not who a question names; `hint` is what findings say of it.
-    `misplaced` chunks were given to others than their owners by id before.
-    `width` questions may be under way together; `unjudged` are those answered so far.
+    `misplaced` chunks were given to others than their owners by id before. `width` questions may
+    be under way together; `unjudged` are those answered so far. `options` are the target's.
     """
 
     adapter: Adapter
@@ -125,6 +125,7 @@ class Scene:
     tried: Tried = field(default_factory=Tried)
     unjudged: list[tuple[Scene, Asked, list[Answer]]] = field(default_factory=list)
     filter_modes: list[FilterMode] = field(default_factory=list)
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def expect(
         self,

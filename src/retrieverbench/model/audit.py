@@ -47,7 +47,8 @@ class WrongLabel:
 class FilterMode:
     """What small tenants found beside crowds, in one of the ways to filter that an adapter names.
 
-    `name` is "" for the way that the target itself uses. `options` set it, by group. `facts` are
+    `name` is "" for the way that the target itself uses. `options` set it, by group; the target's
+    own are those of the named mode whose settings it has, {} if it has those of none. `facts` are
     named as those of the probes that judge the same of the target alone (P08, P09, P34). `plan` is
     that of the question beside the largest crowd, None where the backend tells none. `note` says
     what could not be measured and why, "" if everything was.

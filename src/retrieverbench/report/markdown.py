@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
+from retrieverbench.report.facts import remarks
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
 
@@ -44,9 +45,10 @@ def _lines(artifact: Artifact) -> Iterator[str]:
     yield f"# {_text(headline(artifact))}"
     yield ""
     yield _text(summary(artifact))
-    if artifact.verdict is not None and artifact.verdict.reasons:
+    told = [*(artifact.verdict.reasons if artifact.verdict else ()), *remarks(artifact)]
+    if told:
         yield ""
-        yield from (f"- {_text(reason)}" for reason in artifact.verdict.reasons)
+        yield from (f"- {_text(each)}" for each in told)
     for table in report_tables(artifact):
         yield ""
         yield from _table(table)

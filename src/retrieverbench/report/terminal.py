@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from retrieverbench.golden.faults import plural
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
+from retrieverbench.report.facts import remarks
 from retrieverbench.report.table import Table
 from retrieverbench.report.tables import headline, report_tables, summary
 from retrieverbench.report.widths import column_widths, least_room, parts
@@ -43,6 +44,8 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
         for line in _lines(safe(brief.get(reason, reason)), room)
     ]
     _print_verdict(artifact, gravest, console)
+    for line in (each for remark in remarks(artifact) for each in _lines(safe(remark), room)):
+        _line(console, f"  {line}")
     if len(reasons) > GRAVEST:
         more = plural(len(reasons) - GRAVEST, "more reason")
         _line(console, f"  and {more}, below all tables")

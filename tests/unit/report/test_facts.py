@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from rendering_support import judged, printed
 from report_support import probe
 from retrieverbench.model import Artifact, BackendRecord, FilterMode, Plan, Target, TargetResult
 from retrieverbench.report.facts import fact_tables
+from retrieverbench.report.markdown import render_markdown
 from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
 
@@ -111,6 +113,21 @@ def test_exact_searches_are_told_beside_the_crowds_and_as_not_probed(
     ]
     assert told in row[0]
     assert row[1] == "P08, P09, P10, P34"
+
+
+def test_a_verdict_says_at_once_that_the_approximate_index_was_not_judged(audited: Make) -> None:
+    artifact = judged(audited(OWN, FORCED))
+    told = "searches of fake/dense/filter were exact: the approximate index was not judged"
+    for text in (printed(artifact, 200), render_markdown(artifact)):
+        assert " ".join(text.split()).count(told) == 1
+    assert told in printed(artifact, 200).partition("\n\n")[0]
+    assert told not in render_markdown(judged(audited(OWN, FORCED, plan=INDEXED)))
+
+
+def test_a_mode_that_the_target_uses_is_its_row_with_what_sets_it(audited: Make) -> None:
+    own = replace(OWN, options=FORCED.options, plan=INDEXED)
+    (row,) = tables(audited(own, plan=INDEXED))["Filter modes"].rows
+    assert row[1:3] == ("of the target", 'search.force = true, search.scan = "off"')
 
 
 def test_an_index_that_was_searched_needs_no_excuse(audited: Make) -> None:

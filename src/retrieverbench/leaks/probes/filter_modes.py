@@ -20,11 +20,13 @@ from retrieverbench.leaks.probes.starvation import (
     hides_itself,
     is_enough,
     judge_recall,
+    short_of,
 )
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.tried import Tried
 from retrieverbench.leaks.world import World
 from retrieverbench.model import FilterMode
+from retrieverbench.options import parse_options
 from retrieverbench.run import Abandoned, one_line
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -40,14 +42,34 @@ async def filter_modes(scene: Scene) -> None:
     async with scene.loaded(name, make_world, ONE_CONNECTION) as place:
         small = smalls(scene.draw)[-1]
         await has_crowd(place, small)
-        _seen, found = await ask_small(place, small, OWN)
+        seen, found = await ask_small(place, small, OWN)
         if not is_enough(scene, found) and await hides_itself(place, small, OWN, found):
             return
-        judge_recall(scene, found, f"{found:.0%} of the exact answer in the target's own mode")
+        told = f"filter mode 'of the target', share found {round(found, 2):g} beside the largest"
+        judge_recall(scene, found, f"{told} crowd: {short_of(small, seen, found, OWN)}")
         world = place.world
-    scene.filter_modes.append(await _measured(scene, world, "", {}))
+    own = next((options for options in modes.values() if _is_own(scene, options)), {})
+    scene.filter_modes.append(replace(await _measured(scene, world, "", {}), options=own))
     for mode, options in modes.items():
-        scene.filter_modes.append(await _measured(scene, world, mode, options))
+        if not _is_own(scene, options):
+            scene.filter_modes.append(await _measured(scene, world, mode, options))
+
+
+def _is_own(scene: Scene, options: Options) -> bool:
+    """Whether a mode sets nothing that the target does not set, or have as a default, itself."""
+    laid = {**scene.options}
+    for group, values in options.items():
+        laid[group] = {**laid.get(group, {}), **values}
+    made = getattr(type(scene.adapter), "options", None)
+    try:
+        return _whole(made, laid) == _whole(made, scene.options)
+    except InputError:  # it cannot be laid over the target's; measuring it tells why
+        return False
+
+
+def _whole(made: type | None, options: Mapping[str, object]) -> object:
+    """With all defaults, where the adapter names its dataclass of options."""
+    return options if made is None else parse_options(made, options, "options")
 
 
 async def _measured(scene: Scene, world: World, mode: str, options: Options) -> FilterMode:
@@ -119,7 +141,8 @@ PROBES = (
         "starvation",
         "high",
         "A small tenant's own chunks are not found in the filter mode that the target uses: "
-        "choose one of the modes that the table of this probe shows to find all of them.",
+        "choose a mode other than the target's that finds all of them by the table 'Filter modes', "
+        "search more candidates (ef_search, oversampling), or search exactly.",
         filter_modes,
         modes=("dense", "hybrid"),
         arms=("guarded",),

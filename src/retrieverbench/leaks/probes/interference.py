@@ -100,8 +100,9 @@ async def dense_interference(scene: Scene) -> None:
     if "exact" in scene.capabilities:
         try:
             await _compare_places(scene, EXACT, "")
-        except InputError as error:  # such as those that allow no exact search
-            told = f"exact search beside others, which the target's options forbid: {error}"
+        except InputError:  # the probe's own search.exact beside the target's options
+            told = "the target's options rule it out, as a forced index does"
+            told = f"exact search was not compared: {told}"
             scene.limit = "; ".join(filter(None, (scene.limit, told)))
     own = make_pair(scene.draw, together=False).chunks[pair_of(scene.draw)[0]]
     shares = []

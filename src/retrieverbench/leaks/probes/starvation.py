@@ -98,7 +98,7 @@ async def _crowded(scene: Scene, tenants: list[Small]) -> None:
             if found < 1.0:
                 scene.facts.setdefault("breaks at", small.crowd)
             accept = "post_filter" if is_beyond else ""
-            place.expect(found == 1.0, _short(small, seen, found, K), accept=accept)
+            place.expect(found == 1.0, short_of(small, seen, found, K), accept=accept)
     if "breaks at" not in scene.facts and len(tenants) > 1:
         scene.accept("post_filter", f"complete beside {tenants[-1].crowd} chunks", found=False)
 
@@ -121,7 +121,7 @@ async def insertion_orders(scene: Scene) -> None:
             scene.facts[f"own {order}"] = found
             if not is_enough(scene, found) and await hides_itself(place, small, OWN, found):
                 return
-            judge_recall(place, found, f"own written {order}: {_short(small, seen, found, OWN)}")
+            judge_recall(place, found, f"own written {order}: {short_of(small, seen, found, OWN)}")
     if set(scene.facts.values()) == {1.0}:
         scene.accept("approximate", "the exact answer in every order", found=False)
 
@@ -195,10 +195,14 @@ def _alike(draw: Draw) -> World:
     )
 
 
-def _short(small: Small, seen: Seen, found: float, k: int) -> str:
+def short_of(small: Small, seen: Seen, found: float, k: int) -> str:
+    """What a tenant got beside its crowd, and what that is: too few chunks, or not the best."""
+    wanted = min(k, OWN)
+    lost = ": recall lost, worse own chunks stand in for better ones"
     return (
-        f"{small.tenant.value!r} got {len(seen.uids)} of {min(k, OWN)} own chunks beside "
-        f"{small.crowd} foreign ones, {found:.0%} of the exact answer{_told(seen)}"
+        f"{small.tenant.value!r} got {len(seen.uids)} of {wanted} own chunks beside "
+        f"{small.crowd} foreign ones, {found:.0%} of the exact answer"
+        f"{lost if len(seen.uids) >= wanted and found < 1.0 else ''}{_told(seen)}"
     )
 
 
@@ -207,8 +211,10 @@ def _told(seen: Seen) -> str:
 
 
 _REMEDY = (
-    "The tenant condition must act during the search, not on its result: filter inside the "
-    "vector search, scan on until k are found, or keep each tenant in a partition."
+    "Where the plan applies the tenant condition after the search: filter inside the vector "
+    "search, or scan on until k are found. Where it does so during the search, the approximate "
+    "index itself loses them: search more candidates (ef_search, oversampling). Exact search, or "
+    "a partition for each tenant, mends both."
 )
 
 PROBES = (

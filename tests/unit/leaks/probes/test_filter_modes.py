@@ -20,7 +20,8 @@ class Modes(Memory):
     """With an odd `rrf_k` it loses half of the answer where there are others' chunks."""
 
     filter_modes: ClassVar[Mapping[str, object]] = {
-        "whole": {"search": {"rrf_k": 60}},
+        "default": {"search": {"rrf_k": 60}},
+        "whole": {"search": {"rrf_k": 64}},
         "half": {"search": {"rrf_k": 61}},
         "unknown": {"search": {"nothing": 1}},
         "silent": {"search": {"rrf_k": 62}},
@@ -60,7 +61,8 @@ async def test_every_mode_is_measured_and_the_own_one_judged() -> None:
     result = await audit_one("P10", adapter=Modes)
     assert (result.outcome, result.trials) == ("pass", 2), "other modes are no trials"
     told = modes_of(result)
-    assert list(told) == ["", *Modes.filter_modes]
+    assert list(told) == ["", *(name for name in Modes.filter_modes if name != "default")]
+    assert told[""].options == Modes.filter_modes["default"], "as the target searches anyhow"
     whole = {"crowd 10": 1.0, "own first": 1.0, "own before": 10, "own after": 10}
     assert told[""].facts == told["whole"].facts
     assert whole.items() <= told["whole"].facts.items()
@@ -89,6 +91,8 @@ async def test_the_plan_of_each_mode_is_told() -> None:
 async def test_own_mode_that_starves_is_a_failure_down_to_the_declared_floor() -> None:
     result = await audit_one("P10", adapter=Modes, search={"rrf_k": 61})
     assert (result.outcome, result.severity) == ("fail", "high")
+    assert "filter mode 'of the target', share found 0.5 beside the largest" in result.reason
+    assert list(modes_of(result)) == ["", "default", "whole", "unknown", "silent"]
     floor = {"approximate": Declared(0.5, "suite.toml:3")}
     result = await audit_one("P10", adapter=Modes, search={"rrf_k": 61}, declared=floor)
     assert (result.outcome, result.risks[0].name) == ("pass", "approximate")

@@ -89,7 +89,8 @@ async def test_options_that_forbid_exact_search_leave_that_half_out() -> None:
 
     result = await audit_one("P37", adapter=NeverExact)
     assert (result.outcome, result.severity) == ("fail", "medium"), "the other half was asked"
-    assert "forbid: search.exact: it is never exact" in result.limit
+    assert "exact search was not compared: the target's options rule it out" in result.limit
+    assert "search.exact" not in result.limit, "it is the probe that set it, not the user"
 
 
 async def test_trace_of_deleted_chunks_is_found() -> None:

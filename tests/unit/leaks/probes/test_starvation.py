@@ -9,6 +9,8 @@ import pytest
 
 from audit_support import DRAW, audit, audit_one
 from retrieverbench.leaks import crowds
+from retrieverbench.leaks.probes.starvation import short_of
+from retrieverbench.leaks.seen import Seen
 from retrieverbench.model import Chunk, Mode, Query, Response, TenantId
 from retrieverbench_adapters.memory import Memory
 
@@ -90,6 +92,15 @@ async def test_crowd_that_breaks_a_longer_list_is_told(mode: Mode) -> None:
     assert result.outcome == "fail"
     assert result.facts["breaks at"] == 250
     assert (result.facts["crowd 50"], result.facts["crowd 250"]) == (1.0, 0.0)
+
+
+def test_worse_own_chunks_in_place_of_better_ones_are_called_lost_recall() -> None:
+    small = crowds.smalls(DRAW)[0]
+    uids = tuple("abcde")
+    told = short_of(small, Seen(uids, (0.5,) * 5), 0.6, 5)
+    assert "got 5 of 5 own chunks beside 10 foreign ones, 60% of the exact answer" in told
+    assert told.endswith("recall lost, worse own chunks stand in for better ones")
+    assert "recall" not in short_of(small, Seen(uids[:3], (0.5,) * 3), 0.6, 5)
 
 
 async def test_order_of_writing_that_hides_chunks_is_caught() -> None:
