@@ -198,10 +198,11 @@ class Adapter(Protocol):
     A class may also name `filter_modes`, its ways to combine the tenant's condition with an
     approximate search: for each the options that set it, by group (`{"after": {"search":
     {"filter": "after"}}}`). The leak audit asks small tenants beside crowds in each of them, and
-    tells what is missing as a fact; name those that make the backend use its approximate index
-    where it would rather search exactly. And `options`, the dataclass of what a
-    suite may set for it, which `retrieverbench adapters NAME` shows and by which a suite is checked
-    before anything starts. And `address`, the form of the address of the server without which it
+    tells what is missing as a fact; one that changes nothing of the target's settings is its own,
+    and not asked again. Name those that make the backend use its approximate index where it
+    would rather search exactly. And `options`, the dataclass of what a suite may set for it,
+    which `retrieverbench adapters NAME` shows and by which a suite is checked before anything
+    starts. And `address`, the form of the address of the server without which it
     can do nothing (`http://HOST:PORT`).
     """
 

@@ -31,7 +31,10 @@ GAP = 2
 
 
 def print_report(artifact: Artifact, console: Console, written: Path | None = None) -> None:
-    """The verdict with its gravest reasons, the tables, settings, and the verdict with all."""
+    """The verdict with its gravest reasons, the tables, settings, and the verdict with all.
+
+    Below the first reasons stands what the verdict does not cover.
+    """
     from rich.text import Text
 
     tables = report_tables(artifact)
@@ -44,11 +47,11 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
         for line in _lines(safe(brief.get(reason, reason)), room)
     ]
     _print_verdict(artifact, gravest, console)
-    for line in (each for remark in remarks(artifact) for each in _lines(safe(remark), room)):
-        _line(console, f"  {line}")
     if len(reasons) > GRAVEST:
         more = plural(len(reasons) - GRAVEST, "more reason")
         _line(console, f"  and {more}, below all tables")
+    for line in (each for remark in remarks(artifact) for each in _lines(safe(remark), room)):
+        _line(console, f"  {line}")
     for table in tables:
         _line(console, "")
         _print_table(table, console)
