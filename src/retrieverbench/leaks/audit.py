@@ -52,8 +52,8 @@ class UnderWay:
         cut = f"what it would have asked further: it was cut off ({why})"
         scene.limit = "; ".join(each for each in (scene.limit, cut) if each)
         result = conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
-        is_proven = scene.findings or scene.counted or (scene.controls and not scene.uncontrolled)
-        if result.outcome == "fail" and is_proven:
+        is_told = scene.findings or any(each.is_of_totals for each in scene.failures)
+        if result.outcome == "fail" and (is_told or (scene.controls and not scene.uncontrolled)):
             yield result
 
 
@@ -147,13 +147,11 @@ def fresh(scene: Scene, probe: Probe, mode: Mode, arm: Arm) -> Scene:
         findings=[],
         labels=[],
         failures=[],
-        counted=[],
         controls=[],
         uncontrolled=[],
         facts={},
         moved={},
         left_out="",
-        grades=[],
         risks=[],
         moving=set(),
         limit=scene.world.capped,

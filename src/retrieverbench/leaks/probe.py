@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from retrieverbench.leaks.failure import Failure
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import (
     MODES,
@@ -24,8 +25,6 @@ BELOW: tuple[Arm, ...] = ("below the guard",)
 prove both arms, and asked below it, they reach users' own retrievers too."""
 
 
-TOTALS: Severity = "medium"
-"""Of a total that counts others' chunks: a number tells of them, but no chunk is shown."""
 UNSEEN = (
     "what shows itself only with more hits, tenants or questions than it asks ('at most' in the "
     "report of an audit), and parts or paraphrases of a text"
@@ -67,16 +66,17 @@ def conclude(probe: Probe, scene: Scene, seconds: float) -> ProbeResult:
     Without a finding or a failure it passes only when every positive control was met.
     """
     found, clean = bool(scene.findings), scene.draw.without_tokens
+    worst = next(iter(_proven(probe, scene)), Failure(""))
     return ProbeResult(
         probe=probe.id,
         title=(scene.world.exported and probe.read_title) or probe.title,
         target=scene.target,
         mode=scene.mode if probe.modes else None,
         arm=scene.arm,
-        outcome=_outcome(scene),
-        leak_class="leak" if found else _class(probe, scene),
-        severity="critical" if found else _severity(probe, scene),
-        reason=scene.draw.without_tokens(_reason(scene)),
+        outcome=_outcome(probe, scene),
+        leak_class="leak" if found else worst.leak_class or probe.leak_class,
+        severity="critical" if found else worst.severity or probe.severity,
+        reason=scene.draw.without_tokens(_reason(probe, scene)),
         control="; ".join(scene.controls),
         trials=scene.trials,
         requests=None if scene.log is None else scene.sent,
@@ -103,35 +103,19 @@ def _labels(scene: Scene) -> tuple[WrongLabel, ...]:
     )
 
 
-def _class(probe: Probe, scene: Scene) -> LeakClass:
-    return "side channel" if _is_of_totals(scene) else probe.leak_class
-
-
-def _is_of_totals(scene: Scene) -> bool:
-    """Whether totals are all that failed, whatever the probe was looking for."""
-    return bool(scene.counted) and len(scene.counted) == len(_proven(scene))
-
-
-def _proven(scene: Scene) -> list[str]:
-    """The failures, but what may be owed to missing answers where answers were missing.
+def _proven(probe: Probe, scene: Scene) -> list[Failure]:
+    """The failures, gravest first, but those that missing answers explain where there were any.
 
     Where not one control was met, or a question had no answer for reasons of the moment, what
     was missed says nothing of the tenant condition. A total that is too large misses nothing.
     """
     is_blind = scene.unanswered or (scene.uncontrolled and not scene.controls)
-    return scene.counted if is_blind else scene.failures
+    proven = [each for each in scene.failures if each.is_of_totals or not is_blind]
+    return sorted(proven, key=lambda each: SEVERITIES.index(each.severity or probe.severity))
 
 
-def _severity(probe: Probe, scene: Scene) -> Severity:
-    """The gravest of the failures, where they have severities of their own."""
-    if _is_of_totals(scene):
-        return TOTALS
-    own = [probe.severity] if len(scene.grades) < len(scene.failures) or not scene.grades else []
-    return min([*scene.grades, *own], key=SEVERITIES.index)
-
-
-def _outcome(scene: Scene) -> Outcome:
-    if scene.findings or _proven(scene):
+def _outcome(probe: Probe, scene: Scene) -> Outcome:
+    if scene.findings or _proven(probe, scene):
         return "fail"
     if scene.left_out:
         return "not applicable"
@@ -139,7 +123,7 @@ def _outcome(scene: Scene) -> Outcome:
     return "pass" if is_proven else "inconclusive"
 
 
-def _reason(scene: Scene) -> str:
+def _reason(probe: Probe, scene: Scene) -> str:
     if scene.findings:
         first = scene.findings[0]
         owner = (
@@ -151,14 +135,15 @@ def _reason(scene: Scene) -> str:
         more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
         what = f"{first.part}{first.uid!r}, which {owner}{first.place}"
         return f"{first.tenant!r} was shown {what}{hint}{more}"
-    if scene.unanswered and not scene.counted:
+    failures = _proven(probe, scene)
+    if scene.unanswered and not failures:
         return (
             f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "
             f"so that what was missed proves nothing; the first: {scene.unanswered[0]}"
         )
-    if failures := _proven(scene):
+    if failures:
         more = f"; and {len(failures) - 1} more" if len(failures) > 1 else ""
-        return f"{failures[0]}{more}"
+        return f"{failures[0].text}{more}"
     if scene.left_out:
         return scene.left_out
     if scene.uncontrolled:

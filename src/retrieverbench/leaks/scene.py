@@ -27,9 +27,10 @@ from retrieverbench.leaks.asking import (
     of_the_moment,
     told_by,
 )
-from retrieverbench.leaks.declared import Declared, accepted_by
+from retrieverbench.leaks.declared import Declared
 from retrieverbench.leaks.draw import Draw
 from retrieverbench.leaks.elsewhere import Told
+from retrieverbench.leaks.failure import Failure, graded
 from retrieverbench.leaks.ledger import wrong_labels
 from retrieverbench.leaks.patience import until_answered
 from retrieverbench.leaks.places import AS_IS, MakePlace, OpenAdapter, Shelf, Variant
@@ -71,8 +72,7 @@ class Scene:
     further places, for probes that write or need chunks of their own. `log` is None where the
     adapter records no requests; `sent` counts those that it saw. `moved` overrides the ledger
     while owners change: uid → owner, None once deleted. `left_out` says why the probe makes no
-    sense here, "" if it does. `grades` are severities of failures that have one of their own,
-    `counted` those failures that are totals of others' chunks, which no missing answer explains.
+    sense here, "" if it does.
     `moving` are uids whose owner is changing, so that for a while nobody's seeing them is wrong.
     `declared` are properties that the target is known to have, by name; `description` is what
     the adapter said of the place that was opened first. `keys` translates the ids of an attached
@@ -101,18 +101,16 @@ class Scene:
     trials: int = 0
     sent: int = 0
     findings: list[LeakFinding] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     controls: list[str] = field(default_factory=list)
     uncontrolled: list[str] = field(default_factory=list)
     facts: dict[str, int | float | str] = field(default_factory=dict)
     moved: dict[str, TenantId | None] = field(default_factory=dict)
     left_out: str = ""
-    grades: list[Severity] = field(default_factory=list)
     risks: list[Risk] = field(default_factory=list)
     moving: set[str] = field(default_factory=set)
     declared: Mapping[str, Declared] = field(default_factory=dict)
     keys: Mapping[str, str] | None = None
-    counted: list[str] = field(default_factory=list)
     labels: list[WrongLabel] = field(default_factory=list)
     description: Description | None = None
     fidelity: Fidelity | None = None
@@ -134,22 +132,20 @@ class Scene:
         *,
         severity: Severity | None = None,
         accept: str = "",
+        missing: bool = False,
     ) -> None:
         """What must be so; `otherwise` says what was seen instead, in one line.
 
         `severity` is that of this failure where it is not the probe's. `accept` names the
         property that makes it an accepted risk where the target declares it, as the failure says.
+        `missing` is True where own chunks are missing and nothing else is wrong: starvation.
         """
         if condition:
             return
         if accept in self.declared:
             self.accept(accept, otherwise)
             return
-        self.failures.append(f"{otherwise}; {accepted_by(accept)}" if accept else otherwise)
-        if accept == "global_totals":
-            self.counted.append(self.failures[-1])
-        if severity is not None:
-            self.grades.append(severity)
+        self.failures.append(graded(otherwise, severity, accept, missing=missing))
 
     def accept(self, name: str, effect: str, *, found: bool = True) -> None:
         """What was seen, or not, of a declared property; nothing where it is not declared."""

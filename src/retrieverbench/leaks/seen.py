@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retrieverbench.errors import BackendError
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks.record import Request
 from retrieverbench.run import one_line
 
@@ -37,4 +38,4 @@ class Seen:
             return f"an error: {one_line(self.error):.200}"
         if self.refused:
             return "a refusal"
-        return f"{len(self.uids)} other chunks" if self.uids else "no chunk"
+        return plural(len(self.uids), "other chunk") if self.uids else "no chunk"

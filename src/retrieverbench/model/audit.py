@@ -66,7 +66,8 @@ class ProbeResult:
     """One probe of one target in one mode and arm.
 
     `mode` is None where a probe looks at the place and not at a search. `leak_class` and
-    `severity` are the catalog's, raised to `leak` and `critical` by any finding. `trials`
+    `severity` are the catalog's, or those of the gravest failure where its kind has others
+    (missing own chunks: `starvation`, `high`); `leak` and `critical` with any finding. `trials`
     counts distinct (query, tenant, mode, path) that no probe before it had asked; `control`
     says what the positive control showed. `reason` is why it did not pass, "" if it did.
     `facts` are what was measured, such as the crowd size at which answers become short.

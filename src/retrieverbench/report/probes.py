@@ -168,7 +168,8 @@ def _seed_note(artifact: Artifact) -> str:
     asked = {probe.probe for result in artifact.targets for probe in result.probes}
     counted = (
         "Class and severity are those of the probe's own failures: a foreign chunk or token in any "
-        "answer is a leak and critical. Asked and passed count each target, mode and arm once. "
+        "answer is a leak and critical, and a failure by missing own chunks alone starvation. "
+        "Asked and passed count each target, mode and arm once. "
         "'At most' is how far any of these went: hits asked for, tenants (or what stood for one) "
         "that asked, and texts that were asked; what shows itself beyond is not seen. Neither are "
         "parts of a text of another tenant's, nor paraphrases. "

@@ -78,8 +78,7 @@ def _brute_force(
         got <= wanted and is_all,
         f"{tenant.value!r} with {shown} got {len(seen.uids)} chunks, of which "
         f"{len(wanted & got)} are among the {len(passing)} that pass both",
-        # Own chunks that are missing show nobody anything.
-        severity="high" if got < wanted else None,
+        missing=got < wanted,
         accept="approximate" if got <= wanted and is_enough else "",
     )
 

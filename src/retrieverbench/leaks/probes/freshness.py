@@ -21,6 +21,7 @@ import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById, Writable
 from retrieverbench.errors import BackendError
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks.asking import WANTED
 from retrieverbench.leaks.crowds import orthogonal
 from retrieverbench.leaks.draw import Draw, letters
@@ -115,7 +116,9 @@ async def move(scene: Scene) -> None:
         place.moved[chunk.uid] = new
         await _ask(place, pair, old)
         seen = await _ask(place, pair, new)
-        place.expect(chunk.uid in seen.uids, f"the new owner does not find {chunk.uid!r}")
+        place.expect(
+            chunk.uid in seen.uids, f"the new owner does not find {chunk.uid!r}", missing=True
+        )
         shown = await _get(place, old, chunk.uid)
         place.expect(not shown, f"the old owner still reads {chunk.uid!r} by id")
 
@@ -140,7 +143,8 @@ async def delete(scene: Scene) -> None:
         place.moved[gone.uid] = None
         after = await _ask(place, pair, old)
         missing = {chunk.uid for chunk in kept} & set(before.uids) - set(after.uids)
-        place.expect(not missing, f"{len(missing)} other chunks went too", severity="high")
+        went = f"{plural(len(missing), 'other chunk')} of its owner went too"
+        place.expect(not missing, went, missing=True)
         shown = await _get(place, old, gone.uid)
         place.expect(not shown, f"{gone.uid!r} is still read by id")
         if before.total is not None:
@@ -206,7 +210,9 @@ async def write_race(scene: Scene) -> None:
         place.moved[chunk.uid] = owner
         for tenant in (old, new):
             await _ask(place, pair, tenant)
-        place.expect(settled, f"afterwards {owner.value!r} alone should find {chunk.uid!r}")
+        # Another that sees it is a finding.
+        told = f"afterwards {owner.value!r} alone should find {chunk.uid!r}"
+        place.expect(settled, told, missing=True)
 
 
 async def _write(
@@ -241,10 +247,12 @@ async def _search_on(
             tenant = pair.new if number % 2 else pair.old
             seen = await _ask(scene, pair, tenant)
             own = expected[tenant]
+            lost = plural(len(own - set(seen.uids)), "own chunk")
             scene.expect(
                 own <= set(seen.uids),
-                f"{tenant.value!r} lost {len(own - set(seen.uids))} chunks that nobody wrote"
+                f"{tenant.value!r} lost {lost} that nobody wrote"
                 f"{f': {seen.error}' if seen.error else ''}",
+                missing=True,
             )
     finally:
         done.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.probe import Probe
@@ -83,7 +84,7 @@ async def unknown_tenant(scene: Scene) -> None:
     scene.control(bool(own.uids), "a known tenant finds chunks by the same question", own)
     (name,) = scene.draw.words("nobody")
     seen = await scene.ask(name, chunk.text, chunk.vector, want=TOTAL)
-    scene.expect(not seen.uids, f"an unknown tenant got {len(seen.uids)} chunks")
+    scene.expect(not seen.uids, f"an unknown tenant got {plural(len(seen.uids), 'chunk')}")
     scene.expect(seen.error is None, f"an unknown tenant got an error: {seen.error}")
 
 
@@ -97,7 +98,9 @@ async def identical_text(scene: Scene) -> None:
     twins = [(tenant, twin) for tenant, own in scene.world.twins.items() for twin in own]
     for (tenant, twin), seen in zip(twins, await _own(scene, twins), strict=True):
         scene.expect(
-            twin.uid in seen.uids, f"{tenant.value!r} does not find its own copy {twin.uid!r}"
+            twin.uid in seen.uids,
+            f"{tenant.value!r} does not find its own copy {twin.uid!r}",
+            missing=True,
         )
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from retrieverbench.errors import Rejected
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks import hostile
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.named import EACH, open_named, ordinary, shared_text
@@ -26,6 +27,10 @@ MOST_CHARACTERS = 62
 FEW = 6
 """So many names of a family are loaded where each of them costs a table or collection."""
 MORE_THAN_OWN = 10 * EACH
+_EITHER = (
+    "own ones are missing, as names were mixed up, or as the search lost them, which a tenant "
+    "condition that acts after the search does (see P07 to P10)"
+)
 
 
 async def hostile_names(scene: Scene) -> None:
@@ -35,7 +40,8 @@ async def hostile_names(scene: Scene) -> None:
     names = (*_hostile(scene), *_respelt(scene))
     asked = [Asked(name, chunk.text, chunk.vector) for name in names]
     for name, seen in zip(names, await scene.ask_all(asked), strict=True):
-        scene.expect(not seen.uids, f"the tenant {name!r:.60} got {len(seen.uids)} chunks")
+        got = plural(len(seen.uids), "chunk")
+        scene.expect(not seen.uids, f"the tenant {name!r:.60}, which owns nothing, got {got}")
         scene.expect(
             seen.error is None or _is_too_long(name, seen),
             f"the tenant {name!r:.60} got an error: {seen.error!s:.200}",
@@ -112,7 +118,12 @@ def _expect_own(scene: Scene, name: str, seen: Seen, own: set[str]) -> None:
         scene.expect(not seen.requests, f"{who} was refused after a request")
         return
     got = set(seen.uids)
-    scene.expect(got == own, f"{who} got {len(own & got)} of its {len(own)} chunks")
+    # A chunk that is not its own is a finding already: what fails here are own ones.
+    scene.expect(
+        got == own,
+        f"{who} got {len(own & got)} of its {plural(len(own), 'chunk')}: {_EITHER}",
+        missing=True,
+    )
 
 
 async def not_text(scene: Scene) -> None:
@@ -136,7 +147,7 @@ async def counted_apart(scene: Scene) -> None:
         for name in expected if told else ():
             there.expect(
                 told.get(name) == expected[name],
-                f"the backend counts {told.get(name, 0)} chunks of {name!r}, "
+                f"the backend counts {plural(told.get(name, 0), 'chunk')} of {name!r}, "
                 f"of which {expected[name]} were loaded",
             )
 

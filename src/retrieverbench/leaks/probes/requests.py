@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieverbench.adapter import Leg
+from retrieverbench.golden.faults import plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_absent
 from retrieverbench.leaks.hostile import MISSING as NO_NAMES
@@ -95,10 +96,11 @@ def expect_nothing(scene: Scene, seen: Seen, who: str) -> None:
     if scene.arm == "guarded":
         scene.expect(seen.refused, f"{who} was not refused")
         scene.expect(
-            not seen.requests, f"{who} was refused after {len(seen.requests or ())} requests"
+            not seen.requests,
+            f"{who} was refused after {plural(len(seen.requests or ()), 'request')}",
         )
         return
-    scene.expect(not seen.uids, f"{who} got {len(seen.uids)} chunks")
+    scene.expect(not seen.uids, f"{who} got {plural(len(seen.uids), 'chunk')}")
     scene.expect(seen.error is None, f"{who} got an error: {seen.error}")
     for leg in (leg for request in seen.requests or () for leg in request.legs):
         if is_absent(leg.condition) and scene.layout == "index":

@@ -162,6 +162,7 @@ def _expect_same(scene: Scene, tenant: TenantId, seen: Seen, alone: Seen | None,
         f"{tenant.value!r} got an answer that differs in {differing} of its own chunks {when}",
         # Own chunks that come and go may be those of an approximate index of the user's.
         severity="medium" if scene.world.exported else "high",
+        missing=alone is not None and set(seen.uids) < set(alone.uids),
     )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from retrieverbench.adapter import ReadsById
 from retrieverbench.errors import AdapterError, BackendError, TenantError
+from retrieverbench.leaks.asking import WANTED
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, UNSEEN, Probe
@@ -43,7 +44,7 @@ async def totals(scene: Scene) -> None:
 async def _asked_for(scene: Scene, pairs: Sequence[tuple[TenantId, TenantId]]) -> None:
     """What it says of totals: how many of the asker's chunks match."""
     for tenant, other in pairs:
-        await _total_of_part(scene, tenant)
+        await _beside_absent(scene, tenant, other, TOTAL)
         own = scene.world.owned(tenant)
         vector = scene.world.chunks[tenant][0].vector
         for asked in (tenant, other):
@@ -61,37 +62,40 @@ async def _asked_for(scene: Scene, pairs: Sequence[tuple[TenantId, TenantId]]) -
                     total > 0 or not seen.uids,
                     f"{who} was told a total of 0 for chunks that it found",
                 )
-            elif scene.mode == "lexical" and not scene.world.exported:
-                scene.expect(
-                    not total,
-                    f"{who} was told that {total} hold a word that only others use",
-                    accept="global_totals",
-                )
 
 
 async def _ordinary(scene: Scene, tenant: TenantId, other: TenantId) -> bool:
-    """Whether answers to ordinary questions bear a total, of which nobody said what it counts.
-
-    Hits, matches or all that the tenant owns: none of these grows by what others' chunks alone
-    meet. All of its own that do are asked for, so that they are among the hits.
-    """
+    """Whether answers to ordinary questions bear a total, of which nobody said what it counts."""
     world, vector = scene.world, scene.world.chunks[tenant][0].vector
-    ask = partial(scene.ask, tenant.value, vector=vector)
-    own = await ask(world.only[tenant])
+    own = await scene.ask(tenant.value, world.only[tenant], vector)
     scene.control(bool(own.uids), f"{tenant.value!r} finds chunks by {world.own_words}", own)
+    seen = [own, *await _beside_absent(scene, tenant, other, WANTED)]
+    return any(each.total is not None for each in seen)
+
+
+async def _beside_absent(
+    scene: Scene, tenant: TenantId, other: TenantId, want: frozenset[str]
+) -> list[Seen]:
+    """What others' chunks meet, each beside what no chunk meets; none of a user's own place.
+
+    Hits, matches or all that the tenant owns: none of these totals grows by what others' chunks
+    alone meet. All of its own that do are asked for, so that they are among the hits.
+    """
+    world = scene.world
     if world.exported:
-        return own.total is not None
-    ask = partial(ask, k=world.owned(tenant))
+        return []
+    vector = world.chunks[tenant][0].vector
+    ask = partial(scene.ask, tenant.value, vector=vector, k=world.owned(tenant), want=want)
     absent = scene.draw.words("absent")[0]
-    seen = [own, await ask(world.only[other]), await ask(absent)]
-    _expect_no_more(scene, tenant, seen[1:], 0, "a word that only others use")
+    seen = [await ask(world.only[other]), await ask(absent)]
+    _expect_no_more(scene, tenant, seen, 0, "a word that only others use")
     if "where" in scene.capabilities:
         key = scene.draw.words("keys")[0]
         value = world.chunks[tenant][0].metadata[key]
         seen += [await ask(world.only[tenant], where={key: each}) for each in (value, absent)]
         passing = sum(chunk.metadata.get(key) == value for chunk in world.chunks[tenant])
-        _expect_no_more(scene, tenant, seen[3:], passing, "a value that others' chunks have")
-    return any(each.total is not None for each in seen)
+        _expect_no_more(scene, tenant, seen[2:], passing, "a value that others' chunks have")
+    return seen
 
 
 def _expect_no_more(
@@ -106,23 +110,6 @@ def _expect_no_more(
         told <= max(own, without) or more <= rest,
         f"{tenant.value!r} was told a total of {told} for {what}, which {own} of its own chunks "
         f"meet, and of {without} for one that no chunk has",
-        accept="global_totals",
-    )
-
-
-async def _total_of_part(scene: Scene, tenant: TenantId) -> None:
-    """The total beside a condition that other tenants' chunks meet as well."""
-    if "where" not in scene.capabilities or scene.world.exported:
-        return
-    own, word = scene.world.chunks[tenant], scene.world.only[tenant]
-    key = scene.draw.words("keys")[0]
-    where = {key: own[0].metadata[key]}
-    passing = sum(chunk.metadata.get(key) == where[key] for chunk in own)
-    seen = await scene.ask(tenant.value, word, own[0].vector, where=where, want=TOTAL)
-    scene.expect(
-        (seen.total or 0) <= passing,
-        f"{tenant.value!r}, of whose chunks {passing} meet a condition, was told a total of "
-        f"{seen.total}",
         accept="global_totals",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,5 +113,5 @@ async def test_answers_that_lose_chunks_in_a_race_are_found(
 ) -> None:
     monkeypatch.setattr(freshness, "SEARCHES", 50)
     result = await audit_one("P30", adapter=LosesOthers)
-    assert (result.outcome, result.severity) == ("fail", "high")
-    assert "that nobody wrote" in result.reason
+    assert (result.outcome, result.leak_class, result.severity) == ("fail", "starvation", "high")
+    assert re.search(r"lost (1 own chunk|\d+ own chunks) that nobody wrote", result.reason)

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from probe_support import Toy, audit
-from retrieverbench.errors import Rejected
+from retrieverbench.errors import Code, Rejected, Unavailable
 from retrieverbench.leaks import RequestLog, crowds
 from retrieverbench.model import SEVERITIES, Mode, ProbeResult, Query, Response, TenantId
 
@@ -40,12 +40,22 @@ class Floor(Toy):
 class AfterFloor(Toy):
     """The same, and the tenant's condition comes after the search."""
 
+    def most(self, query: Query) -> int:
+        return query.k
+
     def candidates(self, query: Query) -> list[tuple[float, str]]:
         found = sorted(
             (-(self.score(query, chunk) or 0.0), uid) for uid, chunk in self.chunks.items()
         )
-        best = [uid for _score, uid in found[: query.k]]
+        best = [uid for _score, uid in found[: self.most(query)]]
         return [each for each in super().candidates(query) if each[1] in best]
+
+
+class AfterHalf(AfterFloor):
+    """The condition comes after a search that finds the better half of everybody's chunks."""
+
+    def most(self, query: Query) -> int:
+        return max(query.k, len(self.chunks) // 2)
 
 
 class ShownOnce(Toy):
@@ -152,6 +162,28 @@ async def test_a_floor_of_scores_is_no_crowd() -> None:
 
 async def test_what_a_crowd_hides_beyond_that_is_still_found() -> None:
     assert accused(await audit(AfterFloor, "P07", "P09", modes=["dense"])) == {"P07", "P09"}
+
+
+async def test_names_whose_chunks_the_search_lost_are_starved_and_not_mixed_up() -> None:
+    names = ("P13", "P16", "P17", "P18", "P19", "P20", "P41")
+    failed = [r for r in await audit(AfterHalf, *names, modes=["dense"]) if r.outcome == "fail"]
+    assert {result.probe for result in failed} == set(names)
+    assert {(r.leak_class, r.severity) for r in failed} == {("starvation", "high")}
+    assert all("of its 2 chunks: own ones are missing, as names" in r.reason for r in failed)
+
+
+async def test_a_graver_failure_beside_it_is_the_one_that_is_told() -> None:
+    class Nobodys(AfterHalf):
+        """A number passes for a name, and is an error of the backend."""
+
+        def check(self, tenant: TenantId) -> None:
+            if type(tenant.value) is not str:
+                raise Unavailable("500: it expected a text", code=Code.HTTP_5XX)
+
+    results = await audit(Nobodys, "P20", modes=["dense"])
+    told = {r.arm: (r.leak_class, r.severity) for r in results}
+    assert told["below the guard"] == ("leak", "critical")
+    assert all("500: it expected a text" in r.reason for r in results if r.severity == "critical")
 
 
 @pytest.mark.parametrize("make", [ShownOnce, Limited])

@@ -38,6 +38,13 @@ class EverybodysMatches(Telling):
         return sum(bool(asked & set(chunk.text.split())) for chunk in self.chunks.values())
 
 
+class Capped(EverybodysMatches):
+    """Never above what the asker owns: only what nobody has tells that it counts others'."""
+
+    def total(self, query: Query, hits: int) -> int:
+        return min(super().total(query, hits), self.own(query))
+
+
 class Hits(Telling):
     def total(self, query: Query, hits: int) -> int:
         return hits
@@ -55,8 +62,14 @@ class Owned(Telling):
         return self.own(query)
 
 
-async def judged(make: type[Toy], *ids: str) -> list[ProbeResult]:
-    return await audit(make, *(ids or ("P39",)), capabilities=UNDECLARED)
+async def judged(
+    make: type[Toy], *ids: str, capabilities: frozenset[str] = UNDECLARED
+) -> list[ProbeResult]:
+    return await audit(make, *(ids or ("P39",)), capabilities=capabilities)
+
+
+either = pytest.mark.parametrize("capabilities", [UNDECLARED, Toy.capabilities])
+"""Totals are declared, and so asked for, or not."""
 
 
 @pytest.mark.parametrize("make", [Hits, Matches, Owned])
@@ -65,12 +78,21 @@ async def test_a_total_that_may_be_of_own_chunks_accuses_nobody(make: type[Toy])
         assert result.outcome == "pass", (result.probe, result.mode, result.reason)
 
 
-@pytest.mark.parametrize("make", [Everybodys, EverybodysMatches])
-async def test_one_that_counts_others_is_a_side_channel(make: type[Toy]) -> None:
-    results = await judged(make)
+@either
+@pytest.mark.parametrize("make", [Everybodys, EverybodysMatches, Capped])
+async def test_one_that_counts_others_is_a_side_channel(
+    make: type[Toy], capabilities: frozenset[str]
+) -> None:
+    results = await judged(make, capabilities=capabilities)
     told = {(r.outcome, r.leak_class, r.severity) for r in results}
     assert told == {("fail", "side channel", "medium")}
     assert all("was told a total of " in result.reason for result in results)
+
+
+@pytest.mark.parametrize("make", [Matches, Owned])
+async def test_nor_does_one_that_was_asked_for(make: type[Toy]) -> None:
+    for result in await judged(make, "P39", "P29", capabilities=Toy.capabilities):
+        assert result.outcome == "pass", (result.probe, result.mode, result.reason)
 
 
 async def test_any_probe_sees_it_and_the_first_tells_it_for_all() -> None:
