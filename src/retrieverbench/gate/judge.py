@@ -204,7 +204,9 @@ def _nothing_valid(artifact: Artifact) -> Iterator[Reason]:
     """No target, or one without a valid answer to an answerable case; a run that was cut off."""
     measured = [result for result in artifact.targets if result.scores is not None]
     if not measured:
-        yield NOTHING, "not measured", "nothing valid was measured: no target gave an answer"
+        # Answers that came before an interrupt are not scored: whether any came is not told.
+        none = "nothing valid was measured: no target gave an answer"
+        yield NOTHING, "not measured", none if artifact.complete else "no target was scored"
     for result in measured:
         if not _has_valid_answer(result):
             text = "nothing valid was measured: no answerable case was answered"

@@ -75,8 +75,10 @@ def exact_probes(result: TargetResult) -> tuple[tuple[ProbeResult, ...], str]:
         for probe in result.probes
         if kind and probe.probe in _BESIDE_CROWDS and probe.outcome in {"pass", "fail"}
     )
+    caveat = result.plan.caveat if result.plan else ""
+    source = f"the plan ({caveat})" if caveat else "the backend's own plan"
     return probes, (
-        f"starvation by the approximate index ({kind}): by the backend's own plan the searches "
+        f"starvation by the approximate index ({kind}): by {source} the searches "
         "judged were exact, and likely those of P37 and P42, among fewer chunks, too; "
         f"{_remedy(result)}"
     )

@@ -32,7 +32,8 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
     yield Table(
         "What was asked", _ASKED, tuple(_asked(artifact)), (_seed_note(artifact),), keys=_ASKED[:1]
     )
-    yield Table("Probes that did not pass", _DETAILS, tuple(_not_passed(artifact)), keys=_PROBE)
+    failed = tuple(_not_passed(artifact))
+    yield Table("Probes that did not pass", _DETAILS, failed, _remedy(artifact), keys=_PROBE)
     yield Table(
         "Labels that disagree", _LABELS, tuple(_labels(artifact)), (_LABEL_NOTE,), keys=_LABELS[:3]
     )
@@ -57,14 +58,15 @@ _VALID = (
     "not asked in arm {arm!r}: it asks as valid names only, which the guard hands on unchanged, "
     "so that both arms would ask the same"
 )
+_CUT_OFF = "not asked in arm {arm!r}: the audit of the target ended before its turn there"
 _NOTE = (
     "Every answer is judged by our own record of owners and searched for other tenants' tokens. "
     "A probe passes only if its positive control found what it should. 'guarded' is what an "
     "application reaches; 'below the guard' is the adapter alone, as users' own retrievers are. "
-    "The counts of the two differ: what asks as valid names only is asked below the guard alone, "
-    "and what looks at the place is asked once; 'Not probed' names them. "
+    "Where both were asked their counts differ: what asks as valid names only is asked in one of "
+    "the two, and what looks at the place is asked once; 'Not probed' names them. "
     "The bound is on the share of leaking answers among questions like these, and speaks of "
-    "this fidelity alone."
+    "this fidelity alone; there is none where a probe of the arm failed or had no conclusion."
 )
 
 
@@ -109,6 +111,20 @@ def _not_passed(artifact: Artifact) -> Iterator[tuple[str, ...]]:
             first.severity,
             first.reason,
         )
+
+
+def _remedy(artifact: Artifact) -> tuple[str, ...]:
+    """Where to read what the gravest failure means; nothing where no known probe failed."""
+    failed = [
+        probe
+        for result in artifact.targets
+        for probe in result.probes
+        if probe.outcome == "fail" and probe.probe in _BY_ID
+    ]
+    if not failed:
+        return ()
+    first = min(failed, key=_gravity)
+    return (f"`retrieverbench probes {first.probe}` says what its failure means and what to do.",)
 
 
 def _gravity(probe: ProbeResult) -> int:
@@ -173,9 +189,7 @@ def _seed_note(artifact: Artifact) -> str:
         "'At most' is how far any of these went: hits asked for, tenants (or what stood for one) "
         "that asked, and texts that were asked; what shows itself beyond is not seen. Neither are "
         "parts of a text of another tenant's, nor paraphrases. "
-        f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen (--fast chooses "
-        f"the {sum(probe.severity == 'critical' for probe in CATALOG)} critical ones; 'Not "
-        "probed' names the others)."
+        f"{len(asked)} of the {len(CATALOG)} probes that there are were chosen{_others(artifact)}."
     )
     if "audit" not in artifact.seeds:
         return counted
@@ -185,6 +199,13 @@ def _seed_note(artifact: Artifact) -> str:
         "this run; for those that are only read, which tenant asks which questions of others. "
         f"--seed {seed} draws the same again, but for the canaries' secret tokens."
     )
+
+
+def _others(artifact: Artifact) -> str:
+    if not artifact.unchosen:
+        return ""
+    critical = sum(probe.severity == "critical" for probe in CATALOG)
+    return f" (--fast chooses the {critical} critical ones; 'Not probed' names the others)"
 
 
 def _labels(artifact: Artifact) -> Iterator[tuple[str, ...]]:
@@ -215,7 +236,15 @@ def _in_one_arm(result: TargetResult) -> Iterator[tuple[ProbeResult, str]]:
             continue
         for arm in sorted(arms):
             if (probe.probe, arm) not in asked:
-                yield probe, _ONE_WAY if probe.mode is None else _VALID.format(arm=arm)
+                yield probe, _why_not(probe, arm)
+
+
+def _why_not(probe: ProbeResult, arm: Arm) -> str:
+    """Why one that was asked was not asked in that arm."""
+    known = _BY_ID.get(probe.probe)
+    if known is not None and known.modes and arm in known.arms:
+        return _CUT_OFF.format(arm=arm)
+    return _ONE_WAY if probe.mode is None else _VALID.format(arm=arm)
 
 
 def _not_chosen(artifact: Artifact) -> Iterator[tuple[str, ...]]:

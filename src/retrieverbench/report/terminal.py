@@ -58,7 +58,8 @@ def print_report(artifact: Artifact, console: Console, written: Path | None = No
     appendix = [line for table in tables for line in table.appendix]
     if appendix:
         _line(console, "")
-        _line(console, "Settings, as the servers tell them", "italic")
+        heading = "Settings, as the servers tell them; what cannot be read, as it is sent"
+        _line(console, heading, "italic")
     for line in appendix:
         console.print(Text(safe(line), style="dim"))
     _line(console, "")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from retrieverbench.gate import judge
+from retrieverbench.gate.judge import conclude
 from retrieverbench.model import (
     Agreement,
     Artifact,
@@ -217,6 +218,12 @@ def test_interrupted_run_never_passes_and_its_leaks_stay_leaks(ways: Ways) -> No
     verdict = ways.judge(4, complete=False)
     assert (verdict.exit_code, verdict.kinds) == (4, ("leak", "interrupted"))
     assert not any("lets it pass" in reason for reason in ways.judge(5, complete=False).reasons)
+
+
+def test_an_interrupted_run_does_not_say_that_no_answer_came(make_artifact: MakeArtifact) -> None:
+    for complete, told in ((True, "no target gave an answer"), (False, "no target was scored")):
+        artifact = replace(make_artifact(), targets=(), complete=complete)
+        assert any(told in reason for reason in conclude(artifact, ()).reasons)
 
 
 @pytest.mark.parametrize(

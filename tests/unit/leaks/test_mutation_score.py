@@ -26,7 +26,8 @@ QUICK = [p for p in CATALOG if p.leak_class != "starvation" and p.id not in SLOW
 ORDERED = {"fail-open", "state"}
 NOT_APPLICABLE = {
     "P43": "layout 'filter' claims no rule of the server: whatever its credential may read, a "
-    'question without a condition finds; "Validity" tells what weakens it',
+    "question without a condition finds; what is known to weaken it, if anything, stands under "
+    '"Validity"',
     "P45": "stages after the search, if there are any, lie within the adapter: what comes out of "
     "them is judged as its answers, what goes in cannot be seen",
     "P46": "no server answers (fidelity unknown): times say nothing of one",

@@ -11,7 +11,7 @@ import pytest
 from rendering_support import judged, printed
 from report_support import probe
 from retrieverbench.model import Artifact, BackendRecord, FilterMode, Plan, Target, TargetResult
-from retrieverbench.report.facts import fact_tables
+from retrieverbench.report.facts import exact_probes, fact_tables
 from retrieverbench.report.markdown import render_markdown
 from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
@@ -80,6 +80,17 @@ def test_every_filter_mode_stands_beside_the_targets_own(audited: Make) -> None:
             "9 of 12",
         ),
     )
+
+
+def test_a_plan_that_was_worked_out_is_not_called_the_backends_own(
+    audited: Make,
+) -> None:
+    told, made = (
+        exact_probes(audited(OWN, plan=plan).targets[0])[1]
+        for plan in (EXACT, replace(EXACT, caveat="worked out: no plan is shown"))
+    )
+    assert "by the backend's own plan the searches" in told
+    assert "by the plan (worked out: no plan is shown) the searches" in made
 
 
 def test_a_mode_that_was_not_measured_has_no_numbers(audited: Make) -> None:

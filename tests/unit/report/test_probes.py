@@ -17,6 +17,11 @@ def rows(audit: Artifact, title: str) -> list[Sequence[str]]:
     return [row for table in probe_tables(audit) if table.title == title for row in table.rows]
 
 
+def notes(audit: Artifact, title: str) -> str:
+    (table,) = (table for table in probe_tables(audit) if table.title == title)
+    return " ".join(table.notes)
+
+
 def test_a_probe_of_one_arm_is_told_as_not_asked_in_the_other(make_audit: Make) -> None:
     both = (probe("P01"), probe("P01", arm="below the guard"))
     one = (probe("P14", arm="below the guard"), probe("P43", mode=None))
@@ -26,6 +31,30 @@ def test_a_probe_of_one_arm_is_told_as_not_asked_in_the_other(make_audit: Make) 
         ("P43", False, True),
     ]
     assert rows(make_audit(both[:1]), "Not probed") == [], "no other arm was asked at all"
+
+
+def test_a_probe_of_both_arms_that_was_cut_off_between_them_is_told_as_that(
+    make_audit: Make,
+) -> None:
+    results = (probe("P01"), probe("P01", arm="below the guard"), probe("P13"))
+    ((reason, *_), *_others) = rows(make_audit(results), "Not probed")
+    assert "below the guard" in reason
+    assert "ended before" in reason
+    assert "valid names" not in reason
+
+
+def test_the_failed_probe_to_read_of_is_the_gravest(make_audit: Make) -> None:
+    failed = (probe("P40", outcome="fail", severity="medium"), probe("P08", outcome="fail"))
+    assert "`retrieverbench probes P08`" in notes(make_audit(failed), "Probes that did not pass")
+    unproven = (probe("P08", outcome="inconclusive"),)
+    assert notes(make_audit(unproven), "Probes that did not pass") == ""
+
+
+def test_others_are_named_only_where_some_were_left_out(make_audit: Make) -> None:
+    full = make_audit((probe("P01"),))
+    assert "--fast" not in notes(full, "What was asked")
+    some = replace(full, unchosen=tuple(unchosen(CATALOG, CATALOG[:1])))
+    assert "--fast" in notes(some, "What was asked")
 
 
 def test_what_a_probe_cannot_see_is_told(make_audit: Make) -> None:

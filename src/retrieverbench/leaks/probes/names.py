@@ -232,6 +232,6 @@ PROBES = (
         modes=(),
         arms=BELOW,
         limit="the definition of the tenant field itself: names are loaded, counted and asked for "
-        'instead; what the backend says of the field stands under "Backends"',
+        'instead; what a backend says of the field, if anything, stands under "Backends"',
     ),
 )

@@ -16,7 +16,8 @@ async def rights(scene: Scene) -> None:
     if scene.layout != "rls":
         scene.left_out = (
             f"layout {scene.layout!r} claims no rule of the server: whatever its credential may "
-            'read, a question without a condition finds; "Validity" tells what weakens it'
+            "read, a question without a condition finds; what is known to weaken it, if anything, "
+            'stands under "Validity"'
         )
         return
     if scene.description is None:
