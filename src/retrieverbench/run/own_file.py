@@ -12,7 +12,7 @@ import importlib
 import importlib.util
 import itertools
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -34,7 +34,7 @@ def import_file(path: Path, file_name: str) -> ModuleType:
     and whatever the file raises.
     """
     package = _package_of(path)
-    beside = list(_imported_beside(path))
+    beside = list(_beside(path, _imported_by))
     folders = [path.parents[len(package)]]
     if package and beside:
         folders.append(path.parent)
@@ -84,12 +84,12 @@ def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file()
 
 
-def _imported_beside(path: Path) -> Iterator[str]:
-    """Names that a file imports, directly or by what lies beside it, and that lie beside it."""
+def _beside(path: Path, names_in: Callable[[Path], Iterable[str]]) -> Iterator[str]:
+    """Names that a file or what lies beside it and is named holds, and that lie beside it."""
     seen: set[str] = set()
     pending = [path]
     for file in pending:  # grows while it is read
-        for name in _imported_by(file):
+        for name in names_in(file):
             sources = _sources(path.parent, name)
             if name not in seen and sources:
                 seen.add(name)
@@ -104,50 +104,50 @@ def _sources(folder: Path, name: str) -> list[Path]:
 
 
 def _imported_by(file: Path) -> Iterator[str]:
-    """Top-level names; of a file that cannot be read or parsed none, which its import tells."""
+    """Top-level names that import statements name."""
+    for node in _nodes(file):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _named_by(file: Path) -> Iterator[str]:
+    """Those, and what a text names, which an import by a function may mean."""
+    yield from _imported_by(file)
+    for node in _nodes(file):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.partition(".")[0]
+            if name.isidentifier():
+                yield name
+
+
+def _nodes(file: Path) -> Iterator[ast.AST]:
+    """Of a file that cannot be read or parsed none, which its import tells."""
     with suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                yield node.module.partition(".")[0]
+        yield from ast.walk(ast.parse(file.read_bytes()))
 
 
 def _refuse_shared(folders: Sequence[Path], path: Path, file_name: str) -> None:
-    """InputError where a module of a folder could be taken for one of another retriever's.
+    """InputError where what the file needs could be taken from another retriever's folder.
 
     Python keeps one module of a name, whoever imports it, and imports may come at any time: the
-    second retriever would be measured with the first one's. The files themselves are loaded by
-    names of their own.
+    second retriever would be measured with the first one's. The file itself is loaded by a name
+    of its own.
     """
-    own = {path, *(Path(str(module.__file__)) for module in _own_files())}
-    others = [folder for module in _own_files() for folder in vars(module)[OWN_FILE]]
-    for folder, other in itertools.product(folders, others):
-        shared = (
-            () if folder == other else sorted(_modules_in(folder, own) & _modules_in(other, own))
-        )
-        for name in shared:
-            if _sources(folder, name) and _sources(other, name):
-                raise InputError(
-                    f"adapter: {file_name!r} and another retriever of this run each have a "
-                    f"{name!r} beside them ({folder}, {other}), and Python would take one for "
-                    "both; rename one, or measure them in two runs"
-                )
+    others = {folder for module in _own_files() for folder in vars(module)[OWN_FILE]}
+    for name, other in itertools.product(_beside(path, _named_by), others.difference(folders)):
+        if name != path.stem and _sources(other, name):
+            raise InputError(
+                f"adapter: {file_name!r} and another retriever of this run each have a "
+                f"{name!r} beside them ({path.parent}, {other}), and Python would take one for "
+                "both; rename one, or measure them in two runs"
+            )
 
 
 def _own_files() -> list[ModuleType]:
-    return [
-        module for module in [*sys.modules.values()] if OWN_FILE in getattr(module, "__dict__", ())
-    ]
-
-
-def _modules_in(folder: Path, own: Collection[Path]) -> set[str]:
-    return {
-        entry.stem
-        for entry in folder.iterdir()
-        if entry.stem.isidentifier() and (entry.suffix == ".py" or entry.is_dir())
-        if entry not in own
-    }
+    loaded = [*sys.modules.values()]
+    return [module for module in loaded if OWN_FILE in getattr(module, "__dict__", ())]
 
 
 def _refuse_other(name: str, folder: Path, file_name: str) -> None:

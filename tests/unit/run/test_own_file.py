@@ -135,6 +135,12 @@ def test_two_versions_do_not_share_what_lies_beside_only_one(tmp_path: Path, cas
     assert text.endswith("rename one, or measure them in two runs")
 
 
+def test_what_lies_beside_and_is_not_asked_for_is_no_matter(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write(tmp_path / f"v{number}", "'mine'", str(number), own_other=f"WORD = {number}")
+    assert [word_of(tmp_path / "v1"), word_of(tmp_path / "v2")] == [1, 2]
+
+
 def test_two_packages_share_nothing_that_they_import_with_a_dot(tmp_path: Path) -> None:
     for number in (1, 2):
         folder = tmp_path / f"v{number}"
