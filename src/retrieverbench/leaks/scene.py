@@ -121,7 +121,7 @@ class Scene:
     misplaced: Sequence[Misplaced] = ()
     width: int = 1
     tried: Tried = field(default_factory=Tried)
-    unjudged: list[tuple[Scene, Asked, list[Answer]]] = field(default_factory=list)
+    unjudged: list[Callable[[], Seen]] = field(default_factory=list)
     filter_modes: list[FilterMode] = field(default_factory=list)
     options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -250,13 +250,13 @@ class Scene:
 
     async def _kept(self, asked: Asked) -> list[Answer]:
         came = await self._attempts(asked)
-        self.unjudged.append((self, asked, came))
+        self.unjudged.append(partial(self._judged, asked, came))
         return came
 
     def judge_left(self) -> None:
         """Answers that were there when the others of their kind were broken off."""
-        for scene, asked, came in self.unjudged:
-            scene._judged(asked, came)  # noqa: SLF001 - one of the same probe
+        for judge in self.unjudged:
+            judge()
         self.unjudged.clear()
 
     @property

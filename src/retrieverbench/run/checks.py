@@ -13,6 +13,7 @@ from itertools import islice
 
 from retrieverbench.errors import AdapterError, Code
 from retrieverbench.model import Hit, Query, Response
+from retrieverbench.remote import is_unicode
 from retrieverbench.run.scan import plain_text, read_attribute, readable, strings_in
 from retrieverbench.run.text import text_of
 
@@ -115,7 +116,7 @@ def _read_hit(row: object, seen: list[str]) -> Hit:
     if not uid:
         raise _Fault(f"uid {row.uid!r:.80} is not text")
     seen.append(plain_text(uid))
-    if not _is_unicode(uid):
+    if not is_unicode(uid):
         raise _Fault(f"uid {uid!r:.80} is not Unicode: it holds half of a surrogate pair")
     return Hit(uid, _score(row.score), _label(row.tenant), _label(row.text))
 
@@ -174,14 +175,6 @@ def _label(value: object) -> str | None:
     if value is None:
         return None
     return str.__str__(value if isinstance(value, str) else repr(value))
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def readable_answer(answer: object) -> Readable:

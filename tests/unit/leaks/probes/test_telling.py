@@ -17,7 +17,7 @@ class Telling(Toy):
     """Every answer bears a total."""
 
     def total(self, query: Query, hits: int) -> int:
-        raise NotImplementedError
+        return hits
 
     async def search(self, query: Query) -> Response:
         found = await super().search(replace(query, want=frozenset()))
