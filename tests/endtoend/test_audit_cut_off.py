@@ -95,7 +95,13 @@ def test_what_was_cut_off_clean_proves_nothing(mine: Bench) -> None:
     code, out = interrupted(mine, "Clean")
     assert code == 130, out
     assert "INTERRUPTED (exit 130)" in out
-    assert mine.artifact()["targets"][0]["probes"] == []
+    assert "nothing was probed" not in out
+    (cut,) = mine.artifact()["targets"][0]["probes"]
+    why = "it was cut off before it had a conclusion: interrupted"
+    assert (cut["probe"], cut["outcome"], cut["reason"]) == ("P01", "inconclusive", why)
+    assert "Probes that did not pass" in out
+    assert "What was asked" in out
+    assert "Not probed" in out
 
 
 @pytest.mark.parametrize(

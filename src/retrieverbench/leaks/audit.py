@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -43,7 +43,7 @@ class UnderWay:
     now: tuple[Probe, Scene, int] | None = None
 
     def shown(self, why: str) -> Iterator[ProbeResult]:
-        """Its result if what it saw until it was cut off is a failure; it never passes."""
+        """Its result: a failure if what it saw until it was cut off is one, or no conclusion."""
         if self.now is None:
             return
         probe, scene, start = self.now
@@ -53,8 +53,17 @@ class UnderWay:
         scene.limit = "; ".join(each for each in (scene.limit, cut) if each)
         result = conclude(probe, scene, (perf_counter_ns() - start) / 1e9)
         is_told = scene.findings or any(each.is_of_totals for each in scene.failures)
-        if result.outcome == "fail" and (is_told or (scene.controls and not scene.uncontrolled)):
+        is_proven = is_told or (scene.controls and not scene.uncontrolled)
+        if result.outcome == "not applicable" or (result.outcome == "fail" and is_proven):
             yield result
+            return
+        yield replace(
+            result,
+            outcome="inconclusive",
+            leak_class=probe.leak_class,
+            severity=probe.severity,
+            reason=f"it was cut off before it had a conclusion: {why}",
+        )
 
 
 async def _nothing(_scene: Scene) -> None:
@@ -106,24 +115,38 @@ def not_asked(
     target: str,
     why: str,
 ) -> Iterator[ProbeResult]:
-    """One for each of the probes without any result; `why` unless they ask in other `modes`."""
-    asked = {result.probe for result in results}
+    """One for each of the probes without any result, and for each mode that one lacks.
+
+    The reason is `why`, unless a probe asks in other `modes` than the target.
+    """
     for probe in probes:
-        if probe.id in asked:
-            continue
-        is_other = probe.modes and not set(probe.modes) & set(modes)
-        mode = f"it asks in {_listed(probe.modes)} mode, the target in {_listed(modes)} alone"
-        yield ProbeResult(
-            probe=probe.id,
-            title=probe.title,
-            target=target,
-            mode=None,
-            arm=probe.arms[0],
-            outcome="not probed",
-            leak_class=probe.leak_class,
-            severity=probe.severity,
-            reason=mode if is_other else why,
-        )
+        asked = {result.mode for result in results if result.probe == probe.id}
+        for mode in _missed(probe, modes, asked):
+            yield _unasked(probe, target, mode, f"{why} in {mode} mode" if mode else why)
+        if not asked:
+            is_other = probe.modes and not set(probe.modes) & set(modes)
+            other = f"it asks in {_listed(probe.modes)} mode, the target in {_listed(modes)} alone"
+            yield _unasked(probe, target, None, other if is_other else why)
+
+
+def _missed(probe: Probe, modes: Sequence[Mode], asked: Collection[Mode | None]) -> Iterator[Mode]:
+    """The modes in which a probe that was asked in others should have been asked, too."""
+    if asked:
+        yield from (mode for mode in modes if mode in probe.modes and mode not in asked)
+
+
+def _unasked(probe: Probe, target: str, mode: Mode | None, reason: str) -> ProbeResult:
+    return ProbeResult(
+        probe=probe.id,
+        title=probe.title,
+        target=target,
+        mode=mode,
+        arm=probe.arms[0],
+        outcome="not probed",
+        leak_class=probe.leak_class,
+        severity=probe.severity,
+        reason=reason,
+    )
 
 
 def _listed(modes: Sequence[Mode]) -> str:

@@ -101,6 +101,14 @@ def test_what_asks_in_other_modes_alone_is_told_with_them() -> None:
     ]
 
 
+def test_a_mode_that_a_probe_did_not_reach_is_told() -> None:
+    probes = [each for each in CATALOG if each.id == "P01"]
+    left = list(not_asked(probes, ["dense", "lexical"], [probe("P01")], "fake", "it ended"))
+    asked = probe("P01").mode
+    missed = "lexical" if asked == "dense" else "dense"
+    assert [(each.mode, each.reason) for each in left] == [(missed, f"it ended in {missed} mode")]
+
+
 def test_what_was_not_chosen_is_one_row_with_class_severity_and_command(make_audit: Make) -> None:
     chosen = [each for each in CATALOG if each.severity == "critical"]
     left = tuple(unchosen(CATALOG, chosen))
