@@ -67,11 +67,12 @@ class Search:
     """`ef_search` is sent with every search: left out, the server takes k, and recall falls.
 
     `exact` compares every chunk of the tenant by a script. `depth` is the length of each
-    leg's list before fusion, at least k.
+    leg's list before fusion, at least k. `knn_filter` means what it means in elasticsearch.
     """
 
     exact: bool = False
     ef_search: Annotated[int, Ge(1), Le(10_000)] = 100
+    knn_filter: lucene.KnnFilter = "inside"
     tie_breaker: Annotated[float, Ge(0), Le(1)] = 0.5
     fusion: Literal["server", "client"] = "server"
     rrf_k: Annotated[int, Ge(1)] = 60
@@ -111,6 +112,7 @@ class OpenSearch:
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
         | {"resume", "remove"}
     )
+    filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = lucene.FILTER_MODES
 
     def __init__(self, settings: Settings, options: Options, client: AsyncOpenSearch) -> None:
         place = options.place
@@ -222,8 +224,19 @@ class OpenSearch:
                 await self._client.close()
 
     def _bodies(self, query: Query, pipeline: Json | None) -> list[Json]:
-        options, scope = self._options.search, self._indices.scope(query.tenant)
-        return _bodies(query, scope, options, self._text, pipeline)
+        """One search; of hybrid mode without a pipeline the two whose ranks the client fuses."""
+        search, scope, text = self._options.search, self._indices.scope(query.tenant), self._text
+        shown = answer_part(query, query.k, text)
+        if query.mode == "lexical":
+            return [{"query": words(query, scope, text), **shown}]
+        if query.mode == "dense":
+            return [{"query": _nearest(query, scope, query.k, search, text), **shown}]
+        depth = max(query.k, search.depth)
+        queries = [words(query, scope, text), _nearest(query, scope, depth, search, text)]
+        if pipeline is None:
+            return [{"query": one, **shown, "size": depth} for one in queries]
+        hybrid = {"hybrid": {"queries": queries, "pagination_depth": depth}}
+        return [{"query": hybrid, "search_pipeline": pipeline, **shown}]
 
     async def _send(
         self,
@@ -280,34 +293,20 @@ def _pipeline(search: Search, served: tuple[int, ...]) -> Json:
     return {"phase_results_processors": [ranked]}
 
 
-def _bodies(
-    query: Query, scope: Scope, search: Search, text: TextIndex, pipeline: Json | None
-) -> list[Json]:
-    """One search; of hybrid mode without a pipeline the two whose ranks the client fuses."""
-    shown = answer_part(query, query.k, text)
-    if query.mode == "lexical":
-        return [{"query": words(query, scope, text), **shown}]
-    if query.mode == "dense":
-        return [{"query": _nearest(query, scope, query.k, search, text), **shown}]
-    depth = max(query.k, search.depth)
-    queries = [words(query, scope, text), _nearest(query, scope, depth, search, text)]
-    if pipeline is None:
-        return [{"query": one, **shown, "size": depth} for one in queries]
-    hybrid = {"hybrid": {"queries": queries, "pagination_depth": depth}}
-    return [{"query": hybrid, "search_pipeline": pipeline, **shown}]
-
-
 def _nearest(query: Query, scope: Scope, k: int, search: Search, text: TextIndex) -> Json:
-    """The filter stands inside: beside the k-NN query it would cut hits after the search."""
+    """The filter stands inside: beside the k-NN query it cuts hits after the search."""
     vector, field = lucene.float32(query.vector, "the query"), text.names.vector
-    inside = {"bool": {"filter": lucene.conditions(query, scope, text)}}
+    met, is_inside = lucene.conditions(query, scope, text), search.knn_filter == "inside"
+    kept: Json = {"bool": {"filter": met}} if is_inside else {"match_all": {}}
     if search.exact:
         parameters = {"field": field, "query_value": vector, "space_type": "cosinesimil"}
         script = {"lang": "knn", "source": "knn_score", "params": parameters}
-        return {"script_score": {"query": inside, "script": script}}
-    parameters = {"ef_search": max(k, search.ef_search)}
-    found = {"vector": vector, "k": k, "filter": inside, "method_parameters": parameters}
-    return {"knn": {field: found}}
+        nearest: Json = {"script_score": {"query": kept, "script": script}}
+    else:
+        parameters = {"ef_search": max(k, search.ef_search)}
+        found: Json = {"vector": vector, "k": k, "method_parameters": parameters}
+        nearest = {"knn": {field: {**found, "filter": kept} if is_inside else found}}
+    return nearest if is_inside else lucene.beside(nearest, met)
 
 
 class _Connection(AIOHttpConnection):

@@ -17,6 +17,7 @@ from retrieverbench.errors import BackendError, InputError, Refused, Unsupported
 from retrieverbench.model import Chunk, Fidelity, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
 from retrieverbench.remote.lucene import (
+    FILTER_MODES,
     Indices,
     Json,
     bind,
@@ -57,8 +58,8 @@ class Elasticsearch:
     - score: dense (1 + cosine) / 2; lexical BM25 times (k1 + 1); hybrid Σ 1 / (rrf_k + rank).
     - ties: ordered by uid among the k hits; which of equal hits is the k-th, the server decides.
     - visibility: after a refresh, which `settle` asks for; the index does not refresh by itself.
-    - filter: inside the kNN search and in the bool query, in both legs of hybrid; in layout
-      `index` and with `filtered_alias` the name alone.
+    - filter: inside the kNN search (`knn_filter`) and in the bool query, in both legs of hybrid;
+      in layout `index` and with `filtered_alias` the name alone.
     - statistics: per shard, of all tenants in it (`shared_idf`, but in layout `index`), and of
       replaced chunks for as long as the server keeps them, which a merge need not end
       (`docs_deleted`).
@@ -78,6 +79,7 @@ class Elasticsearch:
         | {"put", "attach", "get", "delete", "move", "explain", "total", "record"}
         | {"resume", "remove"}
     )
+    filter_modes: ClassVar[Mapping[str, Mapping[str, Mapping[str, object]]]] = FILTER_MODES
 
     def __init__(self, settings: Settings, options: Options, client: AsyncElasticsearch) -> None:
         self._settings = settings

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Gt, Le
 
 from retrieverbench.adapter import Settings
-from retrieverbench.remote.lucene import settings_faults
+from retrieverbench.remote.lucene import KnnFilter, settings_faults
 
 _POOL = 100  # connections that the client's HTTP library opens at most, whatever it is told
 
@@ -53,10 +53,13 @@ class Search:
     """`depth` is the length of each leg's list before fusion, at least k.
 
     `tie_breaker` is the part of the lower score that counts with place.fields `best_fields`.
+    `knn_filter` `outside` applies the conditions to what the kNN search has found, so that a
+    tenant beside a large one loses chunks of its own: for comparison only.
     """
 
     exact: bool = False
     num_candidates: Annotated[int, Ge(1), Le(10_000)] = 100
+    knn_filter: KnnFilter = "inside"
     tie_breaker: Annotated[float, Ge(0), Le(1)] = 0.5
     fusion: Literal["client", "server"] = "client"
     rrf_k: Annotated[int, Ge(1)] = 60

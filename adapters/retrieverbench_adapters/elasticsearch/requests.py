@@ -11,6 +11,7 @@ from retrieverbench.remote.lucene import (
     TextIndex,
     answer_part,
     attached_fields,
+    beside,
     words,
 )
 from retrieverbench.remote.lucene.requests import conditions, float32, index_body
@@ -55,11 +56,12 @@ def search_body(query: Query, scope: Scope, search: Search, text: TextIndex) -> 
         return {"query": words(query, scope, text), **answer_part(query, query.k, text)}
     if query.mode == "dense":
         nearest = _nearest(query, scope, query.k, search, text)
-        return {"knn": nearest, **answer_part(query, query.k, text)}
+        return {**nearest, **answer_part(query, query.k, text)}
     depth = max(query.k, search.depth)
+    nearest = _nearest(query, scope, depth, search, text)
     retrievers = [
         {"standard": {"query": words(query, scope, text)}},
-        {"knn": _nearest(query, scope, depth, search, text)},
+        nearest if "knn" in nearest else {"standard": nearest},
     ]
     fusion = {"rank_constant": search.rrf_k, "rank_window_size": depth, "retrievers": retrievers}
     return {"retriever": {"rrf": fusion}, **answer_part(query, query.k, text)}
@@ -71,16 +73,19 @@ def legs(query: Query, scope: Scope, search: Search, text: TextIndex) -> list[Js
     shown = answer_part(query, depth, text)
     return [
         {"query": words(query, scope, text), **shown},
-        {"knn": _nearest(query, scope, depth, search, text), **shown},
+        {**_nearest(query, scope, depth, search, text), **shown},
     ]
 
 
 def _nearest(query: Query, scope: Scope, k: int, search: Search, text: TextIndex) -> Json:
-    """The filter stands inside: beside it, it would cut hits after the search."""
-    return {
+    """The filter stands inside: beside it, it cuts hits after the search."""
+    nearest: Json = {
         "field": text.names.vector,
         "query_vector": float32(query.vector, "the query"),
         "k": k,
         "num_candidates": max(k, search.num_candidates),
-        "filter": conditions(query, scope, text),
     }
+    met = conditions(query, scope, text)
+    if search.knn_filter == "inside":
+        return {"knn": {**nearest, "filter": met}}
+    return {"query": beside({"knn": nearest}, met)}

@@ -18,6 +18,7 @@ from retrieverbench.remote.lucene.answers import (
 from retrieverbench.remote.lucene.attach import attached_fields, bind
 from retrieverbench.remote.lucene.description import describe, settings_faults, shares_statistics
 from retrieverbench.remote.lucene.documents import delete, get, move
+from retrieverbench.remote.lucene.filtering import FILTER_MODES, KnnFilter, beside
 from retrieverbench.remote.lucene.indices import Answer, Indices, Send, remove_left
 from retrieverbench.remote.lucene.mapping import field_at, vector_kind
 from retrieverbench.remote.lucene.profiling import explain
@@ -38,15 +39,18 @@ from retrieverbench.remote.lucene.requests import (
 from retrieverbench.remote.lucene.searching import search
 
 __all__ = [
+    "FILTER_MODES",
     "Answer",
     "Indices",
     "Isolation",
     "Json",
+    "KnnFilter",
     "Scope",
     "Send",
     "TextIndex",
     "answer_part",
     "attached_fields",
+    "beside",
     "bind",
     "check_bulk",
     "conditions",

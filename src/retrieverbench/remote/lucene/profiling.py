@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from retrieverbench.errors import Refused
@@ -18,6 +19,8 @@ _CAVEAT = (
 )
 _APART = "both searches of hybrid mode were profiled apart"
 _EXACT_QUERY = "ScriptScoreQuery"
+_NESTED_KNN = re.compile(r" +(DocAndScore|\w*Knn\w*)Query ")
+"""A vector search that is part of another query: its hits are found when the others cut them."""
 
 
 async def explain(indices: Indices, query: Query, bodies: Sequence[Json]) -> Plan:
@@ -65,7 +68,7 @@ def _filtered(
 
     Where each tenant has an index of its own, nothing else is searched. Lucene applies a
     filter that stands in a bool query or under a script before it scores, and one that stands
-    in a vector query while it walks the graph.
+    in a vector query while it walks the graph; one beside a vector query cuts what that found.
     """
     if indices.isolation == "index":
         return "before"
@@ -74,6 +77,8 @@ def _filtered(
     shown = f"TermQuery {indices.text.names.tenant}:{query.tenant.value}"
     if not all(any(shown in line for line in lines) for lines in searches):
         return None
+    if any(_NESTED_KNN.match(line) for line in searches[-1]):
+        return "after"
     return "during" if approximate else "before"
 
 

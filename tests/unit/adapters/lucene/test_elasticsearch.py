@@ -56,6 +56,19 @@ def test_both_legs_carry_every_condition() -> None:
     assert (rrf["rank_constant"], rrf["rank_window_size"]) == (60, 30)
 
 
+def test_beside_the_vector_search_each_leg_carries_every_condition_too() -> None:
+    asked = query("a", "hybrid", where={"lang": "en"})
+    scope = tenant_scope("rb_x", "filter", asked.tenant)
+    search = Search(knn_filter="outside")
+    words, nearest = requests.legs(asked, scope, search, TEXT)
+    body = requests.search_body(asked, scope, search, TEXT)
+    both = [leg["standard"]["query"] for leg in body["retriever"]["rrf"]["retrievers"]]
+    assert list(map(str, both)) == [str(words["query"]), str(nearest["query"])]
+    for leg in both:
+        assert leg["bool"]["filter"] == words["query"]["bool"]["filter"]
+    assert "filter" not in nearest["query"]["bool"]["must"][0]["knn"]
+
+
 async def test_fusion_in_the_server_needs_its_licence(elasticsearch: Backend) -> None:
     """The target is not measured, and the index made for it is gone."""
     settings = elasticsearch.settings(options={"search": {"fusion": "server"}})

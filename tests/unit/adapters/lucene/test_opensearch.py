@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from lucene_support import Backend, Stub, chunk, empty_answer, query
 from retrieverbench.errors import AdapterError, Rejected, Unsupported
-from retrieverbench.remote.lucene import TextIndex, tenant_scope
+from retrieverbench.remote.lucene import KnnFilter, TextIndex, tenant_scope
 from retrieverbench_adapters import opensearch as adapter_module
-from retrieverbench_adapters.opensearch import Search
+from retrieverbench_adapters.opensearch import OpenSearch, Options, Search
 
 pytestmark = pytest.mark.anyio
 
@@ -17,21 +19,27 @@ FILTERS = [{"term": {"tenant": "a"}}, {"term": {"metadata": '["lang", "en"]'}}]
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_every_leg_carries_every_condition(exact: bool) -> None:
-    """In the server's fusion and in the client's; nowhere stands a filter beside the k-NN."""
+@pytest.mark.parametrize("knn_filter", ["inside", "outside"])
+def test_every_leg_carries_every_condition(exact: bool, knn_filter: KnnFilter) -> None:
+    """In the server's fusion and in the client's; beside the k-NN only where that is asked for."""
     asked = query("a", "hybrid", where={"lang": "en"})
-    scope = tenant_scope("rb_x", "filter", asked.tenant)
-    search = Search(exact=exact, depth=30, rrf_k=7)
-    (body,) = adapter_module._bodies(asked, scope, search, TEXT, {"a": "pipeline"})
+    search = Search(exact=exact, depth=30, rrf_k=7, knn_filter=knn_filter)
+    settings = Backend("opensearch", "http://localhost").settings(place="rb_x")
+    adapter = OpenSearch(settings, Options(search=search), cast("Any", None))
+    (body,) = adapter._bodies(asked, {"a": "pipeline"})
     words, nearest = body["query"]["hybrid"]["queries"]
     assert body["query"]["hybrid"]["pagination_depth"] == 30
     assert words["bool"]["filter"] == FILTERS
-    inside = nearest["script_score"]["query"] if exact else nearest["knn"]["vector"]["filter"]
-    assert inside == {"bool": {"filter": FILTERS}}
+    if knn_filter == "inside":
+        kept = nearest["script_score"]["query"] if exact else nearest["knn"]["vector"]["filter"]
+        assert kept == {"bool": {"filter": FILTERS}}
+    else:
+        assert nearest["bool"]["filter"] == FILTERS
     assert body["search_pipeline"] == {"a": "pipeline"}
-    legs = adapter_module._bodies(asked, scope, search, TEXT, None)
+    legs = adapter._bodies(asked, None)
     assert [leg["size"] for leg in legs] == [30, 30]
     assert legs[0]["query"]["bool"]["filter"] == FILTERS
+    assert [str(leg["query"]) for leg in legs] == [str(words), str(nearest)]
 
 
 @pytest.mark.parametrize(
