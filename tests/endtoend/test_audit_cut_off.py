@@ -10,7 +10,7 @@ import pytest
 from bench_support import Bench, entry_of
 
 MINE = """
-import asyncio, os
+import asyncio, os, time
 from pathlib import Path
 from retrieverbench.errors import Unavailable
 from retrieverbench.model import Hit, Response
@@ -50,6 +50,11 @@ class Clean(Waits):
 class Dies(Leaking):
     async def end(self):
         raise Unavailable("nobody answers")
+
+
+class Blocks(Leaking):
+    async def end(self):
+        time.sleep(10**6)
 
 
 class BreaksTheLoop(Leaking):
@@ -108,11 +113,14 @@ def test_what_was_cut_off_clean_proves_nothing(mine: Bench) -> None:
     ("name", "told"),
     [
         ("Dies", "10 questions in a row were not answered: nobody answers"),
+        ("Blocks", "search was broken off: it blocked the event loop in mine.py:"),
         ("BreaksTheLoop", "the event loop broke: [Errno 9] Bad file descriptor"),
     ],
 )
 def test_a_leak_outweighs_whatever_broke_the_audit_off(mine: Bench, name: str, told: str) -> None:
     suite = mine.suite(entry_of("mine.py", name))
+    text = suite.read_text(encoding="utf-8")
+    suite.write_text(text.replace("timeout = 20.0", "timeout = 1.0"), encoding="utf-8")
     run = mine.run if name == "Dies" else mine.process
     done = run("leaks", suite, "--probe", "P14", "--probe", "P16")
     assert done.returncode == 4, done.stdout + done.stderr

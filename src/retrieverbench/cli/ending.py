@@ -17,6 +17,8 @@ from typing import NoReturn
 from retrieverbench.cli.output import close_streams
 
 INTERRUPTED = 130
+STUCK_CODE = 75
+"""Of a job's process that was ended since foreign code blocked it, for its parent alone."""
 ASKING = tuple(
     number
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

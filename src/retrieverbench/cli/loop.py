@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,20 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
-from retrieverbench.cli.ending import ASKING, INTERRUPTED, SAME_SECONDS, end_now, say_now
+from retrieverbench.cli.ending import (
+    ASKING,
+    INTERRUPTED,
+    SAME_SECONDS,
+    STUCK_CODE,
+    end_now,
+    say_now,
+)
 from retrieverbench.errors import AdapterError
 
 if TYPE_CHECKING:
     import asyncio
+
+    from retrieverbench.run.foreign import Allowance
 
 T = TypeVar("T")
 
@@ -37,6 +46,10 @@ BEAT_SECONDS = 0.25
 TELL_SECONDS = 1.0
 BREAK_SECONDS = 3.0
 CLOSE_SECONDS = 1.0
+ROUND_SECONDS = 1.0
+"""How often it is looked whether a call blocks the loop for longer than it may."""
+LAST_SECONDS = 60.0
+"""Beyond twice that, a call that cannot be broken off, since it runs no Python, ends all."""
 CHILD_CODE = 1
 """Of a forked child that came back, for whoever waits for it."""
 
@@ -49,8 +62,10 @@ def run_in_loop(
 
     `main` gets a function to which it gives what the first signal of ASKING shall call; the second
     ends the process. Code that blocks the loop is named after the first, and is broken
-    off where it runs Python. A task or callback of somebody else's that raises SystemExit or
-    KeyboardInterrupt does not end the run; `note` is told. Nor does foreign code that stops the
+    off where it runs Python. Without a signal, too, it is broken off once it blocks for longer than
+    its call may take; where it runs no Python, the process ends in the end. A task or callback of
+    somebody else's that raises SystemExit or KeyboardInterrupt does not end the run; `note` is
+    told. Nor does foreign code that stops the
     loop, which is refused, or cancels all tasks, which are its own: see `keep_apart`. A forked
     child of foreign code ends as soon as it comes back to the loop. Raises AdapterError when
     `main` was cancelled all the same, and where foreign code closed what the loop itself needs.
@@ -62,7 +77,7 @@ def run_in_loop(
     loop = asyncio.new_event_loop()
     tasks = keep_apart(loop)
     os.register_at_fork(after_in_child=partial(_end_child, ref(loop)))
-    watch = _Watch(loop)
+    watch = _Watch(loop, tasks)
     try:
         with watch.installed():
             _run_until_done(task := loop.create_task(main(watch.on_signal)), loop, note)
@@ -167,14 +182,20 @@ class _Watch:
     Python would wait until the main thread runs Python again.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        tasks: Mapping[asyncio.Task[Any], Allowance | None],
+    ) -> None:
         self._loop = loop
+        self._patrol = _Patrol(loop, tasks)
         self._ask: Callable[[], None] = lambda: None
         self._inbox, self._outbox = socket.socketpair()
         self._outbox.setblocking(False)
         self._answered = monotonic()
         self._has_told = False
         self._patience = BREAK_SECONDS
+        self._is_asked = False
 
     def on_signal(self, ask: Callable[[], None]) -> None:
         """What the first signal calls, in the loop."""
@@ -201,17 +222,24 @@ class _Watch:
         """In the main thread, in the middle of whatever it does."""
         from retrieverbench.run.foreign import Blocked
 
-        if number == BREAK and _foreign_place(frame) is not None:
+        if number != BREAK or _foreign_place(frame) is None:
+            return
+        if self._is_asked:
             raise Blocked
+        self._patrol.break_off()
 
     def _run(self) -> None:
         asked: float | None = None
         with suppress(OSError), self._inbox:  # foreign code closed it: no signal is seen any more
+            self._inbox.settimeout(ROUND_SECONDS)
             while True:
                 try:
                     numbers = self._inbox.recv(64)
                 except TimeoutError:
-                    self._look()
+                    if self._is_asked:
+                        self._look()
+                    else:
+                        self._patrol.look()
                     continue
                 if not numbers:
                     return
@@ -223,6 +251,7 @@ class _Watch:
                     if asked is not None:
                         end_now(INTERRUPTED)
                     asked = self._answered = monotonic()
+                    self._is_asked = True
                     self._call(self._ask)
                     self._inbox.settimeout(BEAT_SECONDS)
 
@@ -250,6 +279,71 @@ class _Watch:
     def _call(self, function: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function)
+
+
+class _Patrol:
+    """Looks from the watching thread whether one call blocks the loop for longer than it may.
+
+    It counts its rounds: seconds would count on while the process is stopped.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        tasks: Mapping[asyncio.Task[Any], Allowance | None],
+    ) -> None:
+        self._loop, self._tasks = loop, tasks
+        self._held_by: asyncio.Task[Any] | None = None
+        self._rounds = 0
+        self._overrun: tuple[asyncio.Task[Any], str] | None = None
+
+    def look(self) -> None:
+        """One round; it breaks off what is due."""
+        task = _running(self._loop)
+        if task is None or task is not self._held_by:
+            self._held_by, self._rounds = task, 0
+        allowance = self._tasks.get(task) if task is not None else None
+        if allowance is None:
+            return
+        if self._rounds == 0:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._turned)
+        self._rounds += 1
+        seconds = self._rounds * ROUND_SECONDS - allowance.seconds
+        main = threading.main_thread().ident or 0
+        place = _foreign_place(sys._current_frames().get(main))  # noqa: SLF001 - made for this
+        if seconds <= ROUND_SECONDS or place is None or task is None:
+            return
+        if seconds > allowance.seconds + LAST_SECONDS:
+            say_now(f"error: {place} blocks the event loop and cannot be broken off")
+            end_now(STUCK_CODE)
+        why = (
+            f"it blocked the event loop in {place} for more than {allowance.seconds:g} s; "
+            "let it await, or run what blocks in asyncio.to_thread"
+        )
+        self._overrun = task, why
+        signal.pthread_kill(main, BREAK)
+
+    def break_off(self) -> None:
+        """In the main thread: raise Blocked if it still runs what was found."""
+        from retrieverbench.run.foreign import Blocked
+
+        found, self._overrun = self._overrun, None
+        if found is None or _running(self._loop) is not found[0]:
+            return
+        if allowance := self._tasks.get(found[0]):
+            allowance.overrun = allowance.overrun or found[1]
+        raise Blocked(found[1])
+
+    def _turned(self) -> None:
+        """In the loop, which nothing blocks."""
+        self._held_by, self._rounds = None, 0
+
+
+def _running(loop: asyncio.AbstractEventLoop) -> asyncio.Task[Any] | None:
+    import asyncio
+
+    return asyncio.current_task(loop)
 
 
 def _foreign_place(frame: FrameType | None) -> str | None:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from time import monotonic
 from types import FrameType
 
-from retrieverbench.cli.ending import ASKING, INTERRUPTED, SAME_SECONDS, say_now
+from retrieverbench.cli.ending import ASKING, INTERRUPTED, SAME_SECONDS, STUCK_CODE, say_now
 from retrieverbench.cli.output import close_streams
 from retrieverbench.cli.streams import far_copy, identity
 from retrieverbench.errors import AdapterError
@@ -149,6 +149,8 @@ def _read(inbox: int) -> bytes:
 
 def _end(code: int) -> str:
     """How a process ended, and where to look."""
+    if code == STUCK_CODE:
+        return "was ended, for what is named above blocked it; look for it in the adapters"
     if code >= 0:
         return (
             f"ended by itself with code {code}; look for os._exit, os.exec and os.closerange in "

@@ -23,7 +23,7 @@ import anyio
 from retrieverbench.errors import Code
 from retrieverbench.model import Hit, Query, Response
 from retrieverbench.run import BadAnswer, foreign, read_response
-from retrieverbench.run.foreign import Blocked, give_up
+from retrieverbench.run.foreign import Allowance, Blocked, allowed, give_up
 from retrieverbench.run.guard import LEFT_BEHIND, Abandoned, is_sound, is_stop
 
 RECORD = struct.Struct("<qqqii")
@@ -94,12 +94,14 @@ async def run_block(
     rows = [struct.Struct(f"<{count}i") for count in range(plan.k + 1)]
     slots = _Slots(plan.concurrency)
     pending = iter(plan.order)
-    workers = [
-        asyncio.create_task(
-            _work(slot, pending, search, plan, block, rows, slots), name=f"timed search {slot}"
-        )
-        for slot in range(plan.concurrency)
-    ]
+    allowance = Allowance(plan.timeout_ns / 1e9)
+    with allowed(allowance):
+        workers = [
+            asyncio.create_task(
+                _work(slot, pending, search, plan, block, rows, slots), name=f"timed search {slot}"
+            )
+            for slot in range(plan.concurrency)
+        ]
     sweeper = asyncio.create_task(slots.sweep())
     try:
         await _all_ended(workers, sweeper)
@@ -111,8 +113,8 @@ async def run_block(
     if left:
         raise Abandoned(f"a search did not end within {plan.timeout_ns / 1e9:g} s {LEFT_BEHIND}")
     for worker in workers:
-        if worker.cancelled():
-            raise Abandoned(f"a search was broken off: {Blocked()}")
+        if allowance.overrun or worker.cancelled():
+            raise Abandoned(f"a search was broken off: {allowance.overrun or Blocked()}")
         worker.result()
     return block
 

@@ -7,12 +7,13 @@ that neither ends nor gives in to cancellation is left behind.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -23,15 +24,25 @@ CANCEL_SECONDS = 2.0
 
 _is_foreign = ContextVar("is_foreign", default=False)
 """Inherited by the tasks that foreign code starts."""
+_allowance: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
+"""Inherited like that."""
 _left_behind: set[asyncio.Task[object]] = set()
 """Held until they end, for a loop holds its tasks weakly."""
 
 
 class Blocked(asyncio.CancelledError):
-    """Raised into a call that blocks the event loop when the user wants to stop."""
+    """Raised into a call that blocks the event loop, when it may no longer or the user stops."""
 
-    def __init__(self) -> None:
-        super().__init__("it blocked the event loop when the run was interrupted")
+    def __init__(self, why: str = "it blocked the event loop when the run was interrupted") -> None:
+        super().__init__(why)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """For how many seconds a call may block the event loop; `overrun` once it was broken off."""
+
+    seconds: float
+    overrun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +58,38 @@ class Outcome(Generic[T]):
     late: bool = False
 
 
-def keep_apart(loop: asyncio.AbstractEventLoop) -> Collection[asyncio.Task[Any]]:
-    """Let `asyncio.all_tasks` show foreign code its own tasks alone; return the set of all.
+def keep_apart(
+    loop: asyncio.AbstractEventLoop,
+) -> Mapping[asyncio.Task[Any], Allowance | None]:
+    """Let `asyncio.all_tasks` show foreign code its own tasks alone; return all, held weakly.
 
     Code that cancels whatever runs, as recipes for an orderly end do, then cancels its own
-    calls and nothing of the run.
+    calls and nothing of the run. Each task has the allowance of the call that it is part of.
     """
-    tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
+    tasks: WeakKeyDictionary[asyncio.Task[Any], Allowance | None] = WeakKeyDictionary()
 
     def create(
         loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
     ) -> asyncio.Task[Any]:
         task = asyncio.Task(coroutine, loop=loop, **options)
-        tasks.add(task)
-        if not (options.get("context") or copy_context()).get(_is_foreign, False):
+        context = options.get("context") or copy_context()
+        tasks[task] = context.get(_allowance)
+        if not context.get(_is_foreign, False):
             asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for task factories
         return task
 
     loop.set_task_factory(create)
     return tasks
+
+
+@contextmanager
+def allowed(allowance: Allowance) -> Iterator[None]:
+    """Tasks that begin in the body, and theirs, may block the loop no longer than so."""
+    token = _allowance.set(allowance)
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
 
 
 async def call(
@@ -74,10 +98,12 @@ async def call(
     """Await what `function` returns for at most `seconds`, then cancel it.
 
     None when it was left behind. `name` says what is called, for those who look at the task.
-    Cancelled itself, it cancels the call too and gives it the same time to clean up.
+    Cancelled itself, it cancels the call too and gives it the same time to clean up. One that
+    was broken off, since it blocked the event loop, ends with Blocked, whatever it made of that.
     """
-    context = copy_context()
+    context, allowance = copy_context(), Allowance(seconds)
     context.run(_is_foreign.set, True)
+    context.run(_allowance.set, allowance)
     task = asyncio.create_task(_outcome(function), name=name, context=context)
     try:
         await asyncio.wait({task}, timeout=seconds)
@@ -88,6 +114,8 @@ async def call(
         with anyio.CancelScope(shield=True):
             await give_up({task})
         raise
+    if allowance.overrun:
+        return Outcome(error=Blocked(allowance.overrun), seconds=seconds, late=True)
     if task.cancelled():  # before it began
         return Outcome(error=asyncio.CancelledError(), seconds=seconds, late=late)
     found = task.result()

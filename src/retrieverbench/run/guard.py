@@ -52,6 +52,8 @@ class Step:
         if outcome is None:
             raise Abandoned(f"{name} did not end within {self.seconds:g} s {LEFT_BEHIND}")
         error = outcome.error
+        if isinstance(error, foreign.Blocked):
+            raise Abandoned(f"{name} was broken off: {error}")
         if outcome.late and (error is None or isinstance(error, asyncio.CancelledError)):
             raise TimedOut(f"{name} did not end within {self.seconds:g} s", remedy=TimedOut.advice)
         if error is not None:

@@ -166,6 +166,8 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
     if outcome is None:
         raise Abandoned(f"search did not end within {limit:g} s {LEFT_BEHIND}")
     error = outcome.error
+    if isinstance(error, foreign.Blocked):
+        raise Abandoned(f"search was broken off: {error}")
     if error is not None:
         _raise(error, timeout, late=outcome.late)
     if outcome.seconds > timeout:
@@ -177,8 +179,6 @@ async def search_once(adapter: Adapter, query: Query, timeout: float) -> object:
 def _raise(error: BaseException, timeout: float, *, late: bool) -> NoReturn:
     if isinstance(error, TimeoutError):
         raise TimedOut(f"search raised {type(error).__name__}: {text_of(error)}") from error
-    if isinstance(error, foreign.Blocked):
-        raise AdapterError(f"search was broken off: {error}") from error
     if isinstance(error, asyncio.CancelledError):
         if late:
             raise TimedOut(f"no answer within {timeout:g} s")
