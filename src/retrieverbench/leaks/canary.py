@@ -162,13 +162,13 @@ async def _ask(
         into.failed += 1
         answer = error.answer if isinstance(error, BadAnswer) else None
         uids = error.shown(ledger) if isinstance(error, BadAnswer) else []
+        total = error.total if isinstance(error, BadAnswer) else None
         told = str(error)
     else:
-        uids, told = [hit.uid for hit in read.hits], ""
-        if read.total is not None:
-            into.totals.append((probe.asker, read.total))
+        uids, total, told = [hit.uid for hit in read.hits], read.total, ""
         into.answered += not probe.by_owner
         into.found_by_owner += probe.by_owner and probe.canary.chunk.uid in uids
+    into.totals += [] if total is None else [(probe.asker, total)]
     into.answers += answer is not None
     into.hits += len(uids)
     into.owned += probe.by_owner

@@ -335,7 +335,7 @@ class Scene:
         asker = self.asker or query.tenant
         uids = answer.uids(self._ledger() if self.keys is None else ())
         self.judge(asker, [self.uid(key) for key in uids], told)
-        self._judge_total(asker, answer.total)
+        self._judge_total(asker, answer.bad.total if answer.bad else answer.total)
         self.sent += len(answer.sent.requests) if answer.sent else 0
         return Seen(
             uids=tuple(shown),

@@ -84,8 +84,7 @@ async def ask_texts(
         try:
             answer = read_response(await search_once(adapter, asked, timeout), asked.k)
             hits, uids, in_a_row = answer.hits, [hit.uid for hit in answer.hits], 0
-            if into.totals is not None:
-                into.totals.judge(case.tenant, answer.total, f"case {case.id!r}, with texts")
+            total = answer.total
         except Abandoned:
             raise
         except BackendError as error:
@@ -93,6 +92,9 @@ async def ask_texts(
             into.fault = into.fault or one_line(error)
             known = ledger if keys is None else ()
             uids = error.shown(known) if isinstance(error, BadAnswer) else []
+            total = error.total if isinstance(error, BadAnswer) else None
+        if into.totals is not None:
+            into.totals.judge(case.tenant, total, f"case {case.id!r}, with texts")
         uids = uids if keys is None else [uid_of(uid, keys) for uid in uids]
         named = {"target": target, "case_id": case.id}
         found = foreign_hits(uids, case.tenant, ledger, **named, seen_in=SEEN_IN)

@@ -1,6 +1,7 @@
 """The total that a backend tells beside its hits: it must count the asker's own chunks alone.
 
-Any total of any answer is judged, whether it was asked for or not. Where the adapter declares
+Any total of any answer is judged, whether it was asked for or not and whether or not the answer
+keeps the protocol. Where the adapter declares
 `total`, the smallest tenant asks in the words of many questions. A total above what it owns counts
 others' chunks: a side channel, and no leak, since no chunk is shown. The positive control is the
 unfiltered control arm, whose total for the same question must be above that, or the question
@@ -144,7 +145,8 @@ async def ask_unfiltered_total(
 ) -> None:
     """The same question to the control arm, in which `owner` owns everything."""
     query = replace(into.query, tenant=owner)
-    into.unfiltered, _ = await _total(adapter, query, timeout, into)
+    total, _ = await _total(adapter, query, timeout, into)
+    into.unfiltered = None if into.fault else total
 
 
 async def _total(
@@ -154,7 +156,7 @@ async def _total(
     into: TotalResult,
     known: Container[str] = (),
 ) -> tuple[int | None, list[str]]:
-    """The total and the uids of one answer; why there is no total goes to `into.fault`."""
+    """The total and the uids of one answer; why there is no valid one goes to `into.fault`."""
     try:
         answer = await search_once(adapter, query, timeout)
         read = read_response(answer, query.k)
@@ -162,7 +164,7 @@ async def _total(
         raise
     except BackendError as error:
         into.fault = into.fault or one_line(error)
-        return None, error.shown(known) if isinstance(error, BadAnswer) else []
+        return (error.total, error.shown(known)) if isinstance(error, BadAnswer) else (None, [])
     if read.total is None:
         into.fault = into.fault or "it claims 'total' and tells none"
     return read.total, [hit.uid for hit in read.hits]

@@ -273,6 +273,8 @@ def _keep_odd_answer(
             block.totals.append((number, answer.total))
     except BadAnswer as error:
         uids = error.shown(plan.ordinals)
+        if error.total is not None:
+            block.totals.append((number, error.total))
         found = Code.WRONG_COUNT if len(error.uids) > plan.k else error.code
     ordinals = [plan.ordinals.get(uid, UNKNOWN) for uid in uids[: plan.k]]
     block.unknown += [

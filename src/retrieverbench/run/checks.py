@@ -26,7 +26,7 @@ class BadAnswer(AdapterError):
 
     It is never scored, but what it shows of other tenants counts: `answer` is the object
     as it came, `uids` what its hits hold, best first, and `texts` all others that can be read
-    of it, wherever they stand.
+    of it, wherever they stand. `total` is the total that it bears, where it can be one.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class BadAnswer(AdapterError):
         shown = readable_answer(answer)
         self.uids = (*uids, *(uid for uid in shown.uids if uid not in uids)) if uids else shown.uids
         self.texts = shown.texts
+        self.total = shown.total
 
     def shown(self, known: Container[str]) -> list[str]:
         """The uids of its hits, and of the other texts those that are `known` to be uids."""
@@ -45,10 +46,14 @@ class BadAnswer(AdapterError):
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What can be read of a broken answer, as valid Unicode: its hits' uids, its other texts."""
+    """What can be read of a broken answer: its hits' uids, its other texts, its total.
+
+    Texts are valid Unicode.
+    """
 
     uids: tuple[str, ...]
     texts: tuple[str, ...]
+    total: int | None
 
 
 def check_response(response: object, query: Query) -> list[Hit]:
@@ -190,7 +195,8 @@ def readable_answer(answer: object) -> Readable:
     texts = dict.fromkeys(islice(read, MOST_READ))
     for uid in uids:
         texts.pop(uid, None)
-    return Readable(uids, tuple(texts))
+    total = _whole(read_attribute(answer, "total"))
+    return Readable(uids, tuple(texts), None if total is None or total < 0 else total)
 
 
 def _items(rows: object) -> Iterator[object]:

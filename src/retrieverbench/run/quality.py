@@ -84,7 +84,8 @@ async def ask_all(
     `on_done` gets each result as it comes. `hidden` values are kept out of error texts.
     `keys` translates the ids of an attached index to uids. `known` are texts that count as
     uids wherever they stand in an answer of a wrong shape. `on_answer` gets the case's id and a
-    copy of each valid answer as it comes, `on_error` each failure as it was raised.
+    copy of each valid answer as it comes, of an invalid one the total alone; `on_error` gets each
+    failure as it was raised.
     Raises Abandoned at the first search that cannot be cancelled: the rest is not asked.
     """
     results: list[CaseResult | None] = [None] * len(cases)
@@ -138,7 +139,9 @@ async def _ask(
         on_error(error)
         message = one_line(hide_secrets(text_of(error), hidden))
         refused = tuple(error.shown(known)) if isinstance(error, BadAnswer) else ()
-        return CaseResult(case_id, "error", (), error.code.word, message, refused), None
+        total = error.total if isinstance(error, BadAnswer) else None
+        seen = None if total is None else Response([], total=total)
+        return CaseResult(case_id, "error", (), error.code.word, message, refused), seen
     return CaseResult(case_id, "ok", tuple((hit.uid, hit.score) for hit in answer.hits)), answer
 
 

@@ -261,3 +261,12 @@ async def test_interrupt_keeps_what_was_found(store: MakeStore) -> None:
         await anyio.sleep(1)
     assert into.findings
     assert into.planned == 3
+
+
+async def test_totals_are_kept_of_answers_that_break_the_protocol_too(store: MakeStore) -> None:
+    def search(query: Query, chunks: Sequence[Chunk]) -> Response:
+        return Response(own(query, chunks).hits, total=7, partial=True)
+
+    seen = await probe(store, search)
+    assert seen.failed == len(seen.totals) > 0
+    assert {total for _asker, total in seen.totals} == {7}

@@ -57,9 +57,11 @@ async def test_own_texts_are_none(store: MakeStore) -> None:
     assert into.findings == []
 
 
-async def test_a_total_of_others_is_told(store: MakeStore) -> None:
+@pytest.mark.parametrize("partial", [False, True])
+async def test_a_total_of_others_is_told(store: MakeStore, partial: bool) -> None:
     into = TextResult(totals=ToldTotals({"acme": 1}))
-    await ask(store, lambda _q, _c: Response([], total=2), into)
+    await ask(store, lambda _q, _c: Response([], total=2, partial=partial), into)
+    assert into.failed == partial
     assert into.totals is not None
     assert "'acme' was told a total of 2 chunks, and it owns 1 (case 'c1', with texts)" in (
         into.totals.side_channel

@@ -59,6 +59,15 @@ async def test_a_total_above_the_own_chunks_is_a_side_channel(store: MakeStore) 
     )
 
 
+async def test_a_total_beside_hits_that_break_the_protocol_is_judged(store: MakeStore) -> None:
+    def search(query: Query, _chunks: Sequence[Chunk]) -> Response:
+        return Response([Hit(f"acme/{n}", 1.0) for n in range(query.k + 1)], total=4)
+
+    seen = await ask(store, search)
+    assert "was told a total of 4 chunks" in seen.side_channel
+    assert (seen.unfiltered, seen.fault) == (None, "search returned 4 hits for k = 3")
+
+
 async def test_a_declared_one_is_told_and_no_side_channel(store: MakeStore) -> None:
     seen = await ask(store, counting(4, 4), accepted=True)
     assert seen.side_channel == ""

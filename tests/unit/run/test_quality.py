@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -267,12 +268,13 @@ async def test_a_known_uid_in_an_answer_of_a_wrong_shape_is_kept_for_the_ledger(
         assert {(result.status, result.refused) for result in run.results} == {("error", kept)}
 
 
-async def test_answers_are_handed_on_as_they_come_failed_ones_are_not() -> None:
+async def test_answers_are_handed_on_as_they_come_of_invalid_ones_the_total() -> None:
     seen: list[tuple[str, int | None]] = []
 
     def answer(query: Query) -> Any:
         number = int(query.text.split()[1])
-        return Unavailable("down") if number == 0 else Response([], total=number)
+        hits = [Hit("acme/1", math.nan)] if number == 1 else []
+        return Unavailable("down") if number == 0 else Response(hits, total=number)
 
     await ask(answer, on_answer=lambda case_id, found: seen.append((case_id, found.total)))
     assert sorted(seen) == [(f"c{n}", n) for n in range(1, 9)]

@@ -104,6 +104,17 @@ async def test_any_probe_sees_it_and_the_first_tells_it_for_all() -> None:
     assert results["P22"].outcome == "fail", "who owns nothing is asked about apart"
 
 
+async def test_the_total_of_an_answer_that_breaks_the_protocol_is_judged() -> None:
+    class TooMany(Everybodys):
+        async def search(self, query: Query) -> Response:
+            found = await super().search(query)
+            return replace(found, hits=found.hits * (query.k + 1))
+
+    (result, *_others) = await judged(TooMany, "P01")
+    assert result.outcome == "fail"
+    assert "was told a total of 64 chunks, and it owns 16; declares" in result.reason
+
+
 async def test_missing_hits_explain_no_total() -> None:
     class Empty(Everybodys):
         async def search(self, query: Query) -> Response:
