@@ -9,6 +9,7 @@ from retrieverbench.gate import alike, names_of
 from retrieverbench.golden.faults import plural
 from retrieverbench.leaks import CATALOG, Probe
 from retrieverbench.leaks.probe import UNSEEN
+from retrieverbench.leaks.probes.starvation import BY_PLAN, remedy_by
 from retrieverbench.model import (
     SEVERITIES,
     Arm,
@@ -32,8 +33,8 @@ def probe_tables(artifact: Artifact) -> Iterator[Table]:
     yield Table(
         "What was asked", _ASKED, tuple(_asked(artifact)), (_seed_note(artifact),), keys=_ASKED[:1]
     )
-    failed = tuple(_not_passed(artifact))
-    yield Table("Probes that did not pass", _DETAILS, failed, _remedy(artifact), keys=_PROBE)
+    failed, remedies = tuple(_not_passed(artifact)), (*_remedy(artifact), *_by_plan(artifact))
+    yield Table("Probes that did not pass", _DETAILS, failed, remedies, keys=_PROBE)
     yield Table(
         "Labels that disagree", _LABELS, tuple(_labels(artifact)), (_LABEL_NOTE,), keys=_LABELS[:3]
     )
@@ -125,6 +126,25 @@ def _remedy(artifact: Artifact) -> tuple[str, ...]:
         return ()
     first = min(failed, key=_gravity)
     return (f"`retrieverbench probes {first.probe}` says what its failure means and what to do.",)
+
+
+def _by_plan(artifact: Artifact) -> Iterator[str]:
+    """Per target and mode the remedy that its own plan calls for, where starvation failed."""
+    for result in artifact.targets:
+        plan = result.plan
+        starved = [
+            probe
+            for probe in result.probes
+            if probe.probe in BY_PLAN
+            and (probe.outcome, probe.leak_class) == ("fail", "starvation")
+        ]
+        if plan is None or not starved or not (remedy := remedy_by(plan)):
+            continue
+        caveat = f" ({plan.caveat})" if plan.caveat else ""
+        yield (
+            f"{result.target.label}, {names_of(starved)}: its plan{caveat} applies the tenant "
+            f"condition {plan.filtered} the search: {remedy}."
+        )
 
 
 def _gravity(probe: ProbeResult) -> int:

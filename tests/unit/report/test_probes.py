@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pytest
+
 from report_support import probe
 from retrieverbench.leaks import CATALOG, not_asked, unchosen
-from retrieverbench.model import Artifact, WrongLabel
+from retrieverbench.model import Artifact, FilterTime, Plan, ProbeResult, WrongLabel
 from retrieverbench.report.probes import probe_tables
 
 Make = Callable[..., Artifact]
@@ -48,6 +50,35 @@ def test_the_failed_probe_to_read_of_is_the_gravest(make_audit: Make) -> None:
     assert "`retrieverbench probes P08`" in notes(make_audit(failed), "Probes that did not pass")
     unproven = (probe("P08", outcome="inconclusive"),)
     assert notes(make_audit(unproven), "Probes that did not pass") == ""
+
+
+@pytest.mark.parametrize(
+    ("filtered", "index", "told"),
+    [
+        ("after", "hnsw", ("after the search: filter inside",)),
+        ("during", "hnsw", ("during the search: the approximate index itself loses them",)),
+        ("during", "", ()),
+        ("before", "hnsw", ()),
+    ],
+)
+def test_starvation_has_the_remedy_that_the_plan_calls_for(
+    make_audit: Make, filtered: FilterTime, index: str, told: Sequence[str]
+) -> None:
+    plan = Plan(("Index Scan",), index, filtered)
+    starved = (probe("P07", outcome="fail"), probe("P08", outcome="fail"))
+
+    def remedies(results: Sequence[ProbeResult], plan: Plan | None) -> list[str]:
+        audit = make_audit(results)
+        audit = replace(audit, targets=tuple(replace(each, plan=plan) for each in audit.targets))
+        (table,) = (each for each in probe_tables(audit) if each.title.startswith("Probes that"))
+        return [note for note in table.notes if "its plan applies the tenant condition" in note]
+
+    found = remedies(starved, plan)
+    assert len(found) == len(told)
+    assert all(words in note for words, note in zip(told, found, strict=True))
+    assert all("P07, P08" in note for note in found)
+    leaking = [replace(each, leak_class="leak", severity="critical") for each in starved]
+    assert remedies(leaking, plan) == remedies(starved, None) == []
 
 
 def test_others_are_named_only_where_some_were_left_out(make_audit: Make) -> None:

@@ -18,7 +18,7 @@ from retrieverbench.leaks.probe import Probe
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.leaks.seen import Seen
 from retrieverbench.leaks.world import World, unit_vector
-from retrieverbench.model import Chunk, TenantId
+from retrieverbench.model import Chunk, Plan, TenantId
 
 ONE_CONNECTION = Variant(concurrency=1)
 """Shared by all of these probes, so that P34 sees what one connection remembers."""
@@ -210,12 +210,25 @@ def _told(seen: Seen) -> str:
     return f": {seen.error}" if seen.error else ""
 
 
-_REMEDY = (
-    "Where the plan applies the tenant condition after the search: filter inside the vector "
-    "search, or scan on until k are found. Where it does so during the search, the approximate "
-    "index itself loses them: search more candidates (ef_search, oversampling). Exact search, or "
-    "a partition for each tenant, mends both."
+_AFTER = "filter inside the vector search, or scan on until k are found"
+_DURING = (
+    "the approximate index itself loses them: search more candidates (ef_search, oversampling)"
 )
+_BOTH = "exact search, or a partition for each tenant,"
+_REMEDY = (
+    f"Where the plan applies the tenant condition after the search: {_AFTER}. Where it does so "
+    f"during the search, {_DURING}. {_BOTH.capitalize()} mends both."
+)
+
+
+def remedy_by(plan: Plan) -> str:
+    """The one of the remedies that fits the plan, in one clause; "" where it shows no cause."""
+    if plan.filtered == "after":
+        return f"{_AFTER}; {_BOTH} mends it, too"
+    if plan.filtered == "during" and plan.vector_index:
+        return f"{_DURING}; {_BOTH} mends it, too"
+    return ""
+
 
 PROBES = (
     Probe(
@@ -266,3 +279,5 @@ PROBES = (
         writes=True,
     ),
 )
+BY_PLAN = frozenset(probe.id for probe in PROBES if probe.help.endswith(_REMEDY))
+"""Probes whose remedy depends on the plan."""
