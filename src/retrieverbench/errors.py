@@ -21,6 +21,7 @@ A leak is therefore never an exception.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 
 
@@ -167,3 +168,12 @@ class AdapterError(BackendError):
 
     code = Code.BAD_ANSWER
     advice = "repair the adapter; --debug before the command shows where it was raised"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 case`, `2 cases`, `2 queries`, `2 searches`."""
+    if count == 1:
+        return f"{count} {noun}"
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{count} {noun[:-1]}ies"
+    return f"{count} {noun}{'es' if re.search(r'(s|x|ch|sh)$', noun) else 's'}"

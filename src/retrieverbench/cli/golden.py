@@ -56,8 +56,8 @@ def check(set_file: Path, corpus: Path, tenant_pattern: str) -> None:
     A new version is checked before it is bumped: its manifest may be missing.
     """
     from retrieverbench.cli.progress import shown_progress
+    from retrieverbench.errors import plural
     from retrieverbench.golden import coverage_warnings, load_set
-    from retrieverbench.golden.faults import plural
     from retrieverbench.job import reading
     from retrieverbench.storage import stored
 

@@ -29,7 +29,7 @@ from retrieverbench.cli.output import is_terminal, tell, unbroken
 from retrieverbench.cli.streams import kept_streams
 from retrieverbench.cli.supervised import Supervision
 from retrieverbench.cli.surroundings import kept_surroundings
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 from retrieverbench.files import whole_path, write_whole
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ def _warn(prepared: Prepared) -> None:
     for warning in warnings[:WARNINGS]:
         tell(f"warning: {warning}")
     if len(warnings) > WARNINGS:
-        tell(f"and {len(warnings) - WARNINGS} more warnings; see retrieverbench golden check")
+        more = plural(len(warnings) - WARNINGS, "more warning")
+        tell(f"and {more}; see retrieverbench golden check")
 
 
 def command_line(chosen: Chosen, *, timing: bool, changing: tuple[str, ...]) -> CommandLine:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieverbench.cli.output import reader_may_leave, tell
-from retrieverbench.errors import InputError, RetrieverBenchError
+from retrieverbench.errors import InputError, RetrieverBenchError, plural
 
 if TYPE_CHECKING:
     from retrieverbench.golden.runs import TrecRun
@@ -74,7 +74,7 @@ def score(
         if missing:
             tell(f"{run_file}: {_missing(result, missing, len(qrels.grades))}")
         if unknown := len(run.lists.keys() - qrels.grades.keys()):
-            tell(f"{qrels_file}: {_queries(unknown)} of the run not judged; ignored")
+            tell(f"{qrels_file}: {plural(unknown, 'query')} of the run not judged; ignored")
         return 0
     tell(f"error: nothing valid was measured: {_why_none(result)}")
     return NOTHING_VALID
@@ -150,15 +150,11 @@ def _missing(result: TrecScores, missing: Collection[str], judged: int) -> str:
         values = [by_query[query] for by_query in result["per_query"].values()]
         reasons = [reasons.get(query) for reasons in result["reasons"].values()]
         counted += 0.0 in values or "missing" in reasons
-    text = f"{_queries(len(missing))} of {judged} judged ones missing from the run; "
+    text = f"{plural(len(missing), 'query')} of {judged} judged ones missing from the run; "
     left_out = len(missing) - counted
     parts = [f"{counted} counted as 0"] * bool(counted)
     parts += [f"{left_out} left out of the means"] * bool(left_out)
     return text + ", ".join(parts)
-
-
-def _queries(number: int) -> str:
-    return "1 query" if number == 1 else f"{number} queries"
 
 
 def _why_none(result: TrecScores) -> str:

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from retrieverbench.embedding.cache import Role, VectorCache
 from retrieverbench.embedding.identity import check_dimension
-from retrieverbench.errors import AdapterError
+from retrieverbench.errors import AdapterError, plural
 from retrieverbench.model import Corpus
 from retrieverbench.stages import Embedder
 from retrieverbench.storage import VectorFile, stored
@@ -81,8 +81,9 @@ async def _embed_block(
     wrong = [len(vector) for vector in vectors if len(vector) != embedder.dimension]
     if len(vectors) != len(missing) or wrong:
         raise AdapterError(
-            f"embedding: {len(missing)} texts gave {len(vectors)} vectors, of lengths "
-            f"{sorted({len(v) for v in vectors})}; expected {embedder.dimension} numbers each"
+            f"embedding: {plural(len(missing), 'text')} gave {plural(len(vectors), 'vector')}, "
+            f"of lengths {sorted({len(v) for v in vectors})}; "
+            f"expected {embedder.dimension} numbers each"
         )
     made = dict(zip(missing, vectors, strict=True))
     if cache:

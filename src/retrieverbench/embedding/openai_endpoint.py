@@ -21,6 +21,7 @@ from retrieverbench.errors import (
     Throttled,
     TimedOut,
     Unavailable,
+    plural,
 )
 from retrieverbench.remote import hide_secrets
 
@@ -145,8 +146,8 @@ async def _request(
     items = sorted(answer.data or [], key=lambda item: item.index)
     if [item.index for item in items] != list(range(len(texts))):
         raise AdapterError(
-            f"embedding 'openai' at {endpoint.base_url}: {len(texts)} texts gave "
-            f"{len(items)} vectors or wrong positions; the server breaks the protocol"
+            f"embedding 'openai' at {endpoint.base_url}: {plural(len(texts), 'text')} gave "
+            f"{plural(len(items), 'vector')} or wrong positions; the server breaks the protocol"
         )
     return [_unit(item.embedding, endpoint) for item in items]
 

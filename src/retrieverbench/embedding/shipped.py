@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 from retrieverbench.files import read_whole
 
 
@@ -59,8 +59,8 @@ class Shipped:
             first = next(iter(queries.values()), vector)
             if len(vector) != len(first):
                 faults.append(
-                    f"{path}:{number}: vector of {text!r:.60}: {len(vector)} numbers, the first "
-                    f"has {len(first)}; embed all questions with one model"
+                    f"{path}:{number}: vector of {text!r:.60}: {plural(len(vector), 'number')}, "
+                    f"the first has {len(first)}; embed all questions with one model"
                 )
                 continue
             queries[text] = vector
@@ -81,8 +81,8 @@ class Shipped:
     async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
         """InputError: a chunk without a vector cannot get one here."""
         raise InputError(
-            f"embedding 'shipped': {len(texts)} chunks have no vector, the first begins "
-            f"{texts[0]!r:.60}; name a file with all of them in `vectors` of the suite"
+            f"embedding 'shipped': {plural(len(texts), 'chunk')} without a vector, the first "
+            f"begins {texts[0]!r:.60}; name a file with all of them in `vectors` of the suite"
         )
 
     async def embed_queries(self, texts: Sequence[str]) -> list[array[float]]:

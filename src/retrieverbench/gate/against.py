@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+from retrieverbench.errors import plural
 from retrieverbench.gate.subjects import counter_value, full_name, is_counter
 from retrieverbench.model import Baseline, CaseValue, TargetResult
 
@@ -38,8 +39,8 @@ def baseline_mean(
     if held.keys() != now:
         first = min(held.keys() ^ now)
         return (
-            f"{full} is a mean over {len(held)} cases in the baseline and {len(now)} in this "
-            f"run (first that differs: {first!r}); accept a run of this set"
+            f"{full} is a mean over {plural(len(held), 'case')} in the baseline and {len(now)} in "
+            f"this run (first that differs: {first!r}); accept a run of this set"
         )
     return math.fsum(held.values()) / len(held)
 

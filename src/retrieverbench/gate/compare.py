@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from retrieverbench.errors import plural
 from retrieverbench.model import Artifact, Baseline, TargetResult
 
 SHOWN = 12
@@ -174,7 +175,7 @@ def _shown(field: str, value: object) -> str:
     if value == {}:
         return "has none"
     if field == "cases" and isinstance(value, list):
-        return f"{len(value)} cases"
+        return plural(len(value), "case")
     if field.endswith("sha256") and isinstance(value, str):
         return f"{value:.{SHOWN}}…"
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from retrieverbench.errors import plural
 from retrieverbench.metrics import COUNTERS
 from retrieverbench.model import GoldenRecord, Rule
 
@@ -128,7 +129,7 @@ def slice_fault(field: str, value: str, cases: int, known: Iterable[str]) -> str
     if not cases:
         return f"slice {field}={value} has no cases; known: {', '.join(known) or 'none'}"
     if cases < MIN_SLICE:
-        return f"slice {field}={value} has {cases} cases; a rule needs {MIN_SLICE}"
+        return f"slice {field}={value} has {plural(cases, 'case')}; a rule needs {MIN_SLICE}"
     return None
 
 

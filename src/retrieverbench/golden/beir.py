@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from retrieverbench.errors import plural
 from retrieverbench.files import whole_path
 from retrieverbench.golden.beir_queries import query_record
 from retrieverbench.golden.cases import (
@@ -24,7 +25,7 @@ from retrieverbench.golden.checks import (
     warn_scale,
 )
 from retrieverbench.golden.corpus import SINGLE_TENANT, read_corpus
-from retrieverbench.golden.faults import Faults, plural, quote, settle
+from retrieverbench.golden.faults import Faults, quote, settle
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.ids import read_id, warn_positional
 from retrieverbench.golden.index import index_corpus
@@ -181,8 +182,8 @@ def _check(
         shown = ", ".join(map(quote, unknown[:3])) + (", …" if len(unknown) > 3 else "")
         faults.judgements.error(
             "G14",
-            f"{len(unknown)} query ids of the judgements are not in the query file ({shown}); "
-            "the two files do not belong together",
+            f"{plural(len(unknown), 'query id')} of the judgements not in the query file "
+            f"({shown}); the two files do not belong together",
         )
     left_out = [r.get("id") for r in records if r.get("id") not in judged]
     if left_out:

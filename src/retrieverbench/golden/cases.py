@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from retrieverbench.errors import TenantError
+from retrieverbench.errors import TenantError, plural
 from retrieverbench.golden.corpus import SINGLE_TENANT
-from retrieverbench.golden.faults import Faults, plural, quote, type_of
+from retrieverbench.golden.faults import Faults, quote, type_of
 from retrieverbench.golden.fields import Record, check_known, spell, string_list
 from retrieverbench.golden.ids import Names, read_id
 from retrieverbench.golden.index import CorpusIndex

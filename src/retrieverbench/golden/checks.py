@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from statistics import fmean
 
-from retrieverbench.golden.faults import Faults, plural, quote
+from retrieverbench.errors import plural
+from retrieverbench.golden.faults import Faults, quote
 from retrieverbench.golden.ids import warn_positional, warn_twins
 from retrieverbench.model import GoldenCase
 

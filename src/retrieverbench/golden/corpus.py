@@ -11,8 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import cast
 
-from retrieverbench.errors import TenantError
-from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
+from retrieverbench.errors import TenantError, plural
+from retrieverbench.golden.faults import Faults, quote, settle, type_of
 from retrieverbench.golden.fields import Record, check_known, spell
 from retrieverbench.golden.ids import has_control_character, read_id, warn_twins
 from retrieverbench.golden.lines import Line, OnRead, stream_lines

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from retrieverbench.errors import plural
 from retrieverbench.golden.checks import question_key
-from retrieverbench.golden.faults import plural, quote
+from retrieverbench.golden.faults import quote
 from retrieverbench.model import Chunk, Corpus, GoldenCase, GoldenSet, TenantId
 from retrieverbench.storage import ChunkStore, stored
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 
 LIMIT = 100
 """Faults printed in full, and kept of each code; the rest is counted."""
@@ -133,8 +133,3 @@ def type_of(value: object) -> str:
         dict: "an object",
     }
     return names.get(type(value), "null")
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

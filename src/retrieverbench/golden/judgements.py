@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from retrieverbench.golden.faults import Faults, plural, quote
+from retrieverbench.errors import plural
+from retrieverbench.golden.faults import Faults, quote
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.labels import check_grade
 from retrieverbench.golden.text import BOM, plain_line

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from retrieverbench.golden.faults import plural, quote
+from retrieverbench.errors import plural
+from retrieverbench.golden.faults import quote
 from retrieverbench.golden.fields import Record
 from retrieverbench.golden.ids import edge_fault, is_placeholder, trimmed
 from retrieverbench.golden.index import CorpusIndex

@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NoReturn, Protocol
 
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 from retrieverbench.files import LINE_LIMIT, open_file, read_whole
-from retrieverbench.golden.faults import Faults, plural, quote, type_of
+from retrieverbench.golden.faults import Faults, quote, type_of
 from retrieverbench.golden.text import BOM, LFS, decode_line
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from retrieverbench.golden.faults import Faults, plural, quote, settle
+from retrieverbench.errors import plural
+from retrieverbench.golden.faults import Faults, quote, settle
 from retrieverbench.golden.text import decode_words, read_blocks, read_columns, read_rows, stretches
 from retrieverbench.model import Listing
 

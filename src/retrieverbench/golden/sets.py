@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 from retrieverbench.golden.cases import Context, read_case
 from retrieverbench.golden.checks import check_set
 from retrieverbench.golden.corpus import CorpusDraft, read_corpus
-from retrieverbench.golden.faults import Faults, plural, quote, settle
+from retrieverbench.golden.faults import Faults, quote, settle
 from retrieverbench.golden.index import index_corpus
 from retrieverbench.golden.labels import Scale
 from retrieverbench.golden.lines import Line, OnRead, check_readable, read_file, read_lines

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from retrieverbench.golden.faults import Faults, plural, quote, settle
+from retrieverbench.errors import plural
+from retrieverbench.golden.faults import Faults, quote, settle
 from retrieverbench.golden.text import decode_words, read_blocks, read_columns, read_rows, stretches
 
 Negative = Literal["refuse", "unjudged", "zero", "keep"]

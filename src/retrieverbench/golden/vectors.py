@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrieverbench.errors import InputError
+from retrieverbench.errors import InputError, plural
 from retrieverbench.files import open_file
 from retrieverbench.golden.faults import Faults, quote, settle, type_of
 from retrieverbench.golden.fields import Record
@@ -114,7 +114,10 @@ def _rows(path: Path, faults: Faults, on_read: OnRead | None) -> Iterator[_Row]:
         if ids <= count:
             yield _Row(line, next(rows))
     if ids != count:
-        raise InputError(f"{path}: {count} rows, but {ids_path} has {ids} ids; {_MAKE_ANEW} [G42]")
+        raise InputError(
+            f"{path}: {plural(count, 'row')}, but {ids_path} has {plural(ids, 'id')}; "
+            f"{_MAKE_ANEW} [G42]"
+        )
 
 
 def _matrix_rows(path: Path, count: int) -> Iterator[object]:
@@ -141,7 +144,7 @@ def _matrix(path: Path) -> np.ndarray:
         raise InputError(f"{path}: not a .npy file ({error}); {_MAKE_ANEW} [G42]") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
         raise InputError(
-            f"{path}: {matrix.ndim} dimensions of {matrix.dtype}; "
+            f"{path}: {plural(matrix.ndim, 'dimension')} of {matrix.dtype}; "
             "save one row of numbers per chunk [G42]"
         )
     return matrix
@@ -178,7 +181,7 @@ def _vector(record: Record, name: str, value: object, dimension: int | None) -> 
         record.error("G42", f"{name}: {what}; write a list of numbers")
         return None
     if dimension is not None and len(value) != dimension:
-        record.error("G42", f"{name}: {len(value)} numbers, the model gives {dimension}")
+        record.error("G42", f"{name}: {plural(len(value), 'number')}, the model gives {dimension}")
         return None
     vector = _float32(value)
     if not math.isfinite(sum(vector)):

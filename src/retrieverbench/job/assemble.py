@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retrieverbench.adapter import Description
-from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured
+from retrieverbench.errors import BackendError, Code, MissingClient, NotConfigured, plural
 from retrieverbench.job.hiding import without_secrets
 from retrieverbench.job.machine import Origin
 from retrieverbench.job.prepare import Prepared
@@ -161,7 +161,7 @@ def _failed_probes(state: EntryState, mode: Mode) -> str | None:
     """Canary and control searches that the backend did not answer."""
     asked = {"canary": state.canaries.get(mode), "control": state.control.get(mode)}
     told = [
-        f"{found.failed} {word} searches failed"
+        f"{plural(found.failed, f'{word} search')} failed"
         for word, found in asked.items()
         if found and found.failed
     ]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.elsewhere import Told, shown_elsewhere
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.leaks.unguarded import shown_tenant
@@ -68,7 +69,9 @@ def over_counted(
     own = world.owned(asker) + sum(world.ledger.get(uid) != asker for uid in gained)
     if total <= own:
         return ""
-    return f"{shown_tenant(asker)!r} was told a total of {total} chunks, and it owns {own}"
+    return (
+        f"{shown_tenant(asker)!r} was told a total of {plural(total, 'chunk')}, and it owns {own}"
+    )
 
 
 def _place(told: Told, text: str) -> tuple[str, str]:

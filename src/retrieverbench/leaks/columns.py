@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.bound import upper_bound
 from retrieverbench.leaks.canary import CanaryResult
 from retrieverbench.leaks.control import ControlResult
@@ -112,7 +113,7 @@ def _canaries_unproven(canaries: CanaryResult | None) -> str | None:
     if canaries is None:
         return "no canaries were put: the suite says [leaks] canaries = false"
     if canaries.failed:
-        return f"{canaries.failed} canary searches failed"
+        return f"{plural(canaries.failed, 'canary search')} failed"
     if canaries.owned < canaries.planned or not canaries.answered:
         return f"only {canaries.owned} of {canaries.planned} canaries were asked for"
     if canaries.found_by_owner < canaries.owned:
@@ -129,5 +130,6 @@ def _control_unproven(control: ControlResult | None) -> str | None:
     if control.foreign:
         return None
     if control.failed:
-        return f"{control.failed} of {control.asked} searches of the unfiltered control arm failed"
+        asked = plural(control.asked, "search")
+        return f"{control.failed} of {asked} of the unfiltered control arm failed"
     return "the unfiltered control arm showed no foreign chunk: nothing could be stolen"

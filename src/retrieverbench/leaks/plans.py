@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.crowds import OWN, Small, crowds, smalls
 from retrieverbench.leaks.scene import WRITE_TIMEOUTS, Scene
@@ -31,7 +32,7 @@ async def plan_of_judged(scene: Scene) -> Plan:
     plan = await _plan(scene, Asked(chunk.tenant, chunk.text, chunk.vector))
     if scene.world.exported:
         return plan
-    few = f"asked among {len(scene.world.ledger)} chunks: among more it may be another"
+    few = f"asked among {plural(len(scene.world.ledger), 'chunk')}: among more it may be another"
     return replace(plan, caveat="; ".join(filter(None, (plan.caveat, few))))
 
 

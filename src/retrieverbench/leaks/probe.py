@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.failure import Failure
 from retrieverbench.leaks.scene import Scene
 from retrieverbench.model import (
@@ -138,7 +139,7 @@ def _reason(probe: Probe, scene: Scene) -> str:
     failures = _proven(probe, scene)
     if scene.unanswered and not failures:
         return (
-            f"{len(scene.unanswered)} questions had no answer, or none when they were first asked, "
+            f"{plural(len(scene.unanswered), 'question')} had no answer, or none when first asked, "
             f"so that what was missed proves nothing; the first: {scene.unanswered[0]}"
         )
     if failures:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrieverbench.errors import BackendError
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import BackendError, plural
 from retrieverbench.leaks.record import Request
 from retrieverbench.run import one_line
 

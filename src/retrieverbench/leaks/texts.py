@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from retrieverbench.adapter import Adapter
-from retrieverbench.errors import BackendError
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import BackendError, plural
 from retrieverbench.leaks.ledger import Ledger, TextOwners, foreign_hits, foreign_texts
 from retrieverbench.leaks.totals import ToldTotals
 from retrieverbench.model import GoldenCase, LeakFinding, Query

@@ -14,7 +14,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from retrieverbench.adapter import Adapter
-from retrieverbench.errors import BackendError
+from retrieverbench.errors import BackendError, plural
 from retrieverbench.leaks.declared import accepted_by
 from retrieverbench.leaks.ledger import Ledger, foreign_hits
 from retrieverbench.model import LeakFinding, Query, TenantId
@@ -47,8 +47,8 @@ class TotalResult:
         if self.accepted or self.told is None or self.told <= self.own:
             return ""
         return (
-            f"{self.query.tenant.value!r} was told a total of {self.told} chunks, and it owns "
-            f"{self.own}; {accepted_by('global_totals')}"
+            f"{self.query.tenant.value!r} was told a total of {plural(self.told, 'chunk')}, and "
+            f"it owns {self.own}; {accepted_by('global_totals')}"
         )
 
     @property
@@ -62,7 +62,7 @@ class TotalResult:
         if self.unfiltered is not None and self.unfiltered <= self.own:
             return (
                 f"its total proves nothing: {self.unfiltered} in the unfiltered control arm, "
-                f"which is not above the asker's {self.own} chunks"
+                f"which is not above the asker's {plural(self.own, 'chunk')}"
             )
         return ""
 
@@ -86,7 +86,8 @@ class ToldTotals:
             return
         self.answers += 1
         self.first = self.first or (
-            f"{tenant.value!r} was told a total of {total} chunks, and it owns {own} ({asked})"
+            f"{tenant.value!r} was told a total of {plural(total, 'chunk')}, and it owns {own} "
+            f"({asked})"
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from retrieverbench.errors import plural
 from retrieverbench.gate import differences, leak_of
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import Artifact, Baseline, Scores, TargetResult
@@ -91,10 +92,10 @@ def _of_target(result: TargetResult, artifact: Artifact) -> Iterator[str]:
         yield f"{label} was not checked for leaks; run the suite again"
     bad = [case.case_id for case in result.results if case.status != "ok"]
     if bad:
-        yield f"{label}: {len(bad)} cases were not answered, first {bad[0]!r}; run it again"
+        yield f"{label}: {plural(len(bad), 'case')} not answered, first {bad[0]!r}; run it again"
     absent = artifact.golden.cases - len({case.case_id for case in result.results})
     if absent:
-        yield f"{label}: {absent} cases of the golden set are missing; run it again"
+        yield f"{label}: missing {plural(absent, 'case')} of the golden set; run it again"
     if all(mean.value is None for mean in scores.means.values()):
         yield f"{label}: nothing valid was measured; no metric has a mean"
     if result.backend is not None and result.backend.settings_changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from retrieverbench.errors import plural
 from retrieverbench.gate import finding_text
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import DASH
@@ -37,5 +38,5 @@ def first_findings(artifact: Artifact) -> tuple[str, ...]:
         for found in result.leaks.findings
     ]
     left = len(texts) - FIRST
-    more = (f"and {left} more findings, which the artifact holds",) if left > 0 else ()
+    more = (f"and {plural(left, 'more finding')}, which the artifact holds",) if left > 0 else ()
     return (*texts[:FIRST], *more)

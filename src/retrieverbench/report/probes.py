@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from retrieverbench.errors import plural
 from retrieverbench.gate import alike, names_of
-from retrieverbench.golden.faults import plural
 from retrieverbench.leaks import CATALOG, Probe
 from retrieverbench.leaks.probe import UNSEEN
 from retrieverbench.leaks.probes.starvation import BY_PLAN, remedy_by

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from retrieverbench.errors import plural
 from retrieverbench.gate import fails_audit, unmeasured
-from retrieverbench.golden.faults import plural
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import SEVERITIES, Artifact, LeakCheck, Scores, TargetResult
 from retrieverbench.remote import shortened

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import plural
 from retrieverbench.model import Artifact
 from retrieverbench.report.cells import safe, safe_row
 from retrieverbench.report.facts import remarks

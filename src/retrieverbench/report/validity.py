@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from retrieverbench.adapter import NOBODY
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import plural
 from retrieverbench.model import Artifact, BackendRecord, Plan, TargetResult
 from retrieverbench.report.cells import DASH
 from retrieverbench.report.table import Table

@@ -11,8 +11,7 @@ from typing import TypeVar
 import anyio
 
 from retrieverbench.adapter import NOBODY, Adapter, Description, ReadsById
-from retrieverbench.errors import AdapterError, BackendError, Code
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import AdapterError, BackendError, Code, plural
 from retrieverbench.model import Chunk
 from retrieverbench.run.attach import AttachEntry, key_of
 from retrieverbench.run.guard import Abandoned, Step

@@ -16,8 +16,14 @@ from typing import TypeVar
 import anyio
 
 from retrieverbench.adapter import Adapter, Description, ReadsById, Writable
-from retrieverbench.errors import AdapterError, BackendError, Throttled, TimedOut, Unavailable
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import (
+    AdapterError,
+    BackendError,
+    Throttled,
+    TimedOut,
+    Unavailable,
+    plural,
+)
 from retrieverbench.model import Chunk, TenantId
 from retrieverbench.run.found_vectors import SAMPLE, FoundSample
 from retrieverbench.run.guard import Abandoned, Step

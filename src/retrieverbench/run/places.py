@@ -18,7 +18,7 @@ from retrieverbench.adapter import (
     Settings,
     Writable,
 )
-from retrieverbench.errors import AdapterError, BackendError, Rejected
+from retrieverbench.errors import AdapterError, BackendError, Rejected, plural
 from retrieverbench.model import Chunk, Fidelity, Plan, Query
 from retrieverbench.remote import hide_secrets
 from retrieverbench.run.attach import make_keys
@@ -325,8 +325,9 @@ async def _load(opened: Opened, chunks: Sequence[Chunk], on_put: Callable[[int],
     )
     note = (
         f"loaded in parts, so without a time: {found} of {len(chunks)} chunks were there already, "
-        f"{sender.waits} attempts failed; compared were the texts of {compared} chunks that were "
-        f"there and of {sampled} after loading, and by searching the vectors of {vectors} that were"
+        f"{plural(sender.waits, 'attempt')} failed; compared were the texts of {compared} chunks "
+        f"that were there and of {sampled} after loading, and by searching the vectors of "
+        f"{vectors} that were"
     )
     return _Loaded(description, note=note)
 

@@ -28,7 +28,7 @@ async def test_what_was_not_shipped_is_an_error_naming_all_of_it() -> None:
         await shipped.embed_queries(["when", "why", "where"])
     assert len(caught.value.faults) == 2
     assert "'where'" in caught.value.faults[1]
-    with pytest.raises(InputError, match="1 chunks have no vector"):
+    with pytest.raises(InputError, match="1 chunk without a vector"):
         await shipped.embed_documents(["text"])
 
 

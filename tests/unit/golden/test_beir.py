@@ -141,7 +141,7 @@ def test_coded_grades_and_unmatched_query_ids(tmp_path: Path) -> None:
     assert told == [
         "corpus.jsonl:2: text: blank; a chunk without text cannot be found [G39]",
         (
-            "qrels.tsv: 4 query ids of the judgements are not in the query file "
+            "qrels.tsv: 4 query ids of the judgements not in the query file "
             "('1', '3', '4', …); the two files do not belong together [G14]"
         ),
         (

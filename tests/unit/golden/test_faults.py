@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieverbench.errors import InputError
-from retrieverbench.golden.faults import Faults, plural, quote, settle, type_of
+from retrieverbench.golden.faults import Faults, quote, settle, type_of
 
 
 def test_errors_come_before_warnings_and_by_line() -> None:
@@ -97,7 +97,3 @@ def test_values_are_quoted_escaped_and_cut(value: object, shown: str) -> None:
 )
 def test_json_types_have_names(value: object, words: str) -> None:
     assert type_of(value) == words
-
-
-def test_plural() -> None:
-    assert (plural(1, "case"), plural(0, "case")) == ("1 case", "0 cases")

@@ -57,7 +57,7 @@ def test_vectors_are_put_on_their_chunks(tmp_path: Path) -> None:
         (
             A + '{"id": "b", "vector": [1]}\n' + G,
             None,
-            "2: vector of 'b': 1 numbers, the model gives 2 [G42]",
+            "2: vector of 'b': 1 number, the model gives 2 [G42]",
         ),
         (
             A + '{"id": "b", "vector": [1, NaN]}\n' + G,
@@ -149,12 +149,12 @@ def test_a_matrix_with_ids_beside_it(tmp_path: Path) -> None:
 def test_a_matrix_of_another_size(tmp_path: Path) -> None:
     path = write_npy(tmp_path, [[1.0, 0.5]], A + B + G)
     ids = path.with_suffix(".ids.jsonl")
-    assert faults(path) == [f" 1 rows, but {ids} has 3 ids; make the vectors anew [G42]"]
+    assert faults(path) == [f" 1 row, but {ids} has 3 ids; make the vectors anew [G42]"]
 
 
 def test_not_a_matrix(tmp_path: Path) -> None:
     path = write_npy(tmp_path, [1.0, 0.5], A)
-    assert faults(path) == [" 1 dimensions of float64; save one row of numbers per chunk [G42]"]
+    assert faults(path) == [" 1 dimension of float64; save one row of numbers per chunk [G42]"]
     path.write_text("no array")
     assert "not a .npy file" in faults(path)[0]
 

@@ -70,4 +70,4 @@ def test_a_total_may_count_all_that_the_asker_ever_owned() -> None:
         f"{MINE.value!r} was told a total of {own + 1} chunks, and it owns {own}"
     )
     told = over_counted(1, unchecked_tenant([]), WORLD, {}, ())
-    assert told == "'list []' was told a total of 1 chunks, and it owns 0"
+    assert told == "'list []' was told a total of 1 chunk, and it owns 0"

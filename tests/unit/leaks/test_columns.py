@@ -140,7 +140,7 @@ def test_counts_are_complete_though_findings_are_cut() -> None:
     [
         ({"run": replace(RUN, results=(CaseResult("a", "ok"),))}, "no answer held a chunk"),
         ({"canaries": None}, "no canaries were put"),
-        ({"canaries": replace(CANARIES, failed=1)}, "1 canary searches failed"),
+        ({"canaries": replace(CANARIES, failed=1)}, "1 canary search failed"),
         ({"canaries": replace(CANARIES, found_by_owner=1)}, "only 1 of 2 owners found their own"),
         ({"canaries": replace(CANARIES, planned=5)}, "only 2 of 5 canaries were asked for"),
         ({"canaries": CanaryResult()}, "only 0 of 0 canaries"),

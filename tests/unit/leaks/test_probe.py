@@ -70,7 +70,7 @@ async def test_errors_of_the_moment_prove_nothing_and_accuse_nobody(error: Backe
         await audit("P12", "P21", adapter=adapter, modes=("lexical",), arms=ARMS)
     ).values():
         assert result.outcome == "inconclusive", result.reason
-        assert "had no answer, or none when they were first asked" in result.reason
+        assert "had no answer, or none when first asked" in result.reason
         assert str(error) in result.reason
 
 

@@ -172,10 +172,10 @@ def test_errors_and_missing_cases(
 ) -> None:
     broken = {"c3": CaseResult("c3", "error", (), "timeout", "late")}
     faults = refused(judged(make_artifact(make_result(broken=broken))), tmp_path, because="x")
-    assert faults == ["fake/lexical/filter: 1 cases were not answered, first 'c3'; run it again"]
+    assert faults == ["fake/lexical/filter: 1 case not answered, first 'c3'; run it again"]
     result = make_result()
     short = judged(make_artifact(replace(result, results=result.results[:-2])))
-    assert "2 cases of the golden set are missing" in refused(short, tmp_path)[0]
+    assert "missing 2 cases of the golden set" in refused(short, tmp_path)[0]
 
 
 def test_nothing_valid(make_artifact: MakeArtifact, make_result: Any, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
-from retrieverbench.errors import Rejected
+from retrieverbench.errors import Rejected, plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.hostile import KEYS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
@@ -76,7 +76,7 @@ def _brute_force(
     is_enough = declared is not None and len(got) >= declared.value * len(wanted)
     scene.expect(
         got <= wanted and is_all,
-        f"{tenant.value!r} with {shown} got {len(seen.uids)} chunks, of which "
+        f"{tenant.value!r} with {shown} got {plural(len(seen.uids), 'chunk')}, of which "
         f"{len(wanted & got)} are among the {len(passing)} that pass both",
         missing=got < wanted,
         accept="approximate" if got <= wanted and is_enough else "",
@@ -102,7 +102,7 @@ async def callers_own_tenant(scene: Scene) -> None:
     for (field, name), seen in zip(named, await scene.ask_all(asked), strict=True):
         scene.expect(
             name == asker or not seen.uids,
-            f"{asker.value!r} with {field} = {name.value!r} got {len(seen.uids)} chunks, "
+            f"{asker.value!r} with {field} = {name.value!r} got {plural(len(seen.uids), 'chunk')}, "
             "none of which has that value",
         )
 

@@ -20,8 +20,7 @@ from time import perf_counter_ns
 import anyio
 
 from retrieverbench.adapter import Deletes, Moves, ReadsById, Writable
-from retrieverbench.errors import BackendError
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import BackendError, plural
 from retrieverbench.leaks.asking import WANTED
 from retrieverbench.leaks.crowds import orthogonal
 from retrieverbench.leaks.draw import Draw, letters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.probe import Probe
@@ -57,7 +57,7 @@ async def lexical_magnet(scene: Scene) -> None:
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids,
-                f"{asker.value!r} got {len(seen.uids)} own chunks without the word",
+                f"{asker.value!r} got {plural(len(seen.uids), 'own chunk')} without the word",
                 severity="medium",  # a search by parts of words does so; foreign ones are findings
             )
 

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
-from retrieverbench.errors import Rejected
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import Rejected, plural
 from retrieverbench.leaks import hostile
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.named import EACH, open_named, ordinary, shared_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieverbench.adapter import Leg
-from retrieverbench.golden.faults import plural
+from retrieverbench.errors import plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.conditions import MISSING, NotUnderstood, holds, is_absent
 from retrieverbench.leaks.hostile import MISSING as NO_NAMES

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Mapping
 from functools import partial
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.asking import K
 from retrieverbench.leaks.crowds import OWN, Small, beside_largest, crowd_of, crowds, smalls
 from retrieverbench.leaks.draw import Draw, letters
@@ -156,7 +157,7 @@ async def order_dependence(scene: Scene) -> None:
         place.expect(
             set(before.uids) == set(after.uids),
             f"after {BETWEEN} questions of a large tenant {small.tenant.value!r} got "
-            f"{len(after.uids)} chunks, {len(before.uids)} before",
+            f"{plural(len(after.uids), 'chunk')}, {len(before.uids)} before",
         )
 
 

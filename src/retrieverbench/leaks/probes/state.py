@@ -8,6 +8,7 @@ from functools import partial
 
 import anyio
 
+from retrieverbench.errors import plural
 from retrieverbench.leaks.asking import at_once
 from retrieverbench.leaks.hostile import MISSING
 from retrieverbench.leaks.places import Variant
@@ -106,7 +107,7 @@ async def cached(scene: Scene) -> None:
     scene.control(is_steady, *UNSTEADY)
     (name,) = scene.draw.words("nobody")
     unknown = await scene.ask(name, twin.text, twin.vector, k=ALL)
-    scene.expect(not unknown.uids, f"an unknown tenant got {len(unknown.uids)} chunks")
+    scene.expect(not unknown.uids, f"an unknown tenant got {plural(len(unknown.uids), 'chunk')}")
     nobody = await scene.ask(None, twin.text, twin.vector, k=ALL)
     expect_nothing(scene, nobody, "the tenant None")
     if "where" in scene.capabilities and not scene.world.exported:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from retrieverbench.adapter import ReadsById
-from retrieverbench.errors import AdapterError, BackendError, TenantError
+from retrieverbench.errors import AdapterError, BackendError, TenantError, plural
 from retrieverbench.leaks.asking import WANTED
 from retrieverbench.leaks.elsewhere import Told
 from retrieverbench.leaks.hostile import KEYS, spelled
@@ -49,7 +49,7 @@ async def _asked_for(scene: Scene, pairs: Sequence[tuple[TenantId, TenantId]]) -
         vector = scene.world.chunks[tenant][0].vector
         for asked in (tenant, other):
             seen = await scene.ask(tenant.value, scene.world.only[asked], vector, want=TOTAL)
-            who = f"{tenant.value!r}, which owns {own} chunks,"
+            who = f"{tenant.value!r}, which owns {plural(own, 'chunk')},"
             scene.expect(seen.error is None, f"{who} got an error: {seen.error!s:.200}")
             if seen.error is not None:
                 continue
@@ -134,7 +134,8 @@ async def by_id(scene: Scene) -> None:
         found = await _got(scene, asker, uids)
         wanted = [uid for uid in uids if uid == own]
         scene.expect(
-            found == wanted, f"{asker.value!r} read {len(uids)} ids and got {found!s:.200}"
+            found == wanted,
+            f"{asker.value!r} read {plural(len(uids), 'id')} and got {found!s:.200}",
         )
     for name in {*scene.draw.words("nobody"), other.value.upper()} - scene.world.owners:
         try:

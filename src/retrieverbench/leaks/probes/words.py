@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieverbench.errors import BackendError, Rejected
+from retrieverbench.errors import BackendError, Rejected, plural
 from retrieverbench.leaks.asking import Asked
 from retrieverbench.leaks.hostile import QUESTIONS, spelled
 from retrieverbench.leaks.probe import BELOW, Probe
@@ -32,11 +32,11 @@ async def few_matches(scene: Scene) -> None:
         scene.control(wanted <= set(seen.uids), f"{tenant.value!r} finds what matches", seen)
         if scene.mode == "lexical":
             extra = len(set(seen.uids) - wanted)
-            told = f"{tenant.value!r} got {extra} own chunks without the word"
+            told = f"{tenant.value!r} got {plural(extra, 'own chunk')} without the word"
             scene.expect(not extra, told, severity=OWN)
         scene.expect(
             len(seen.uids) <= len(own),
-            f"{tenant.value!r} got {len(seen.uids)} of {len(own)} chunks",
+            f"{tenant.value!r} got {len(seen.uids)} of {plural(len(own), 'chunk')}",
         )
 
 
@@ -61,7 +61,7 @@ async def hostile_questions(scene: Scene) -> None:
         if scene.mode == "lexical":
             scene.expect(
                 not seen.uids,
-                f"the question {text!r} found {len(seen.uids)} own chunks without a word",
+                f"the question {text!r} found {plural(len(seen.uids), 'own chunk')} without a word",
                 severity=OWN,
             )
         scene.control(

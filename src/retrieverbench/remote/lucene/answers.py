@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from retrieverbench.errors import AdapterError
+from retrieverbench.errors import AdapterError, plural
 from retrieverbench.model import Hit, Query, Response
 from retrieverbench.model.tenant import MAX_TENANT_BYTES
 from retrieverbench.remote.fusion import reciprocal_rank_fusion
@@ -102,7 +102,7 @@ def check_bulk(backend: str, answer: Json, sent: int, done: str = "stored") -> N
             f"the first, {first['_id']!r}: {error_words(first['error'])}",
         )
     if len(results) != sent:
-        raise AdapterError(f"{backend}: {sent} chunks sent, {len(results)} acknowledged")
+        raise AdapterError(f"{backend}: {plural(sent, 'chunk')} sent, {len(results)} acknowledged")
 
 
 def error_words(error: object) -> str:
