@@ -47,6 +47,7 @@ class Shipped:
                 "of query vectors in `queries`"
             ) from error
         queries: dict[str, array[float]] = {}
+        line_of: dict[str, int] = {}
         faults = []
         for number, line in enumerate(content.splitlines(), start=1):
             if not line.strip():
@@ -63,7 +64,12 @@ class Shipped:
                     f"the first has {len(first)}; embed all questions with one model"
                 )
                 continue
-            queries[text] = vector
+            if queries.setdefault(text, vector) != vector:
+                faults.append(
+                    f"{path}:{number}: vector of {text!r:.60}: another one is in line "
+                    f"{line_of[text]}; keep the one that the model gives"
+                )
+            line_of.setdefault(text, number)
         if faults:
             raise InputError(*faults)
         return cls(queries, f"sha256:{hashlib.sha256(content).hexdigest()}", path)
@@ -87,7 +93,7 @@ class Shipped:
 
     async def embed_queries(self, texts: Sequence[str]) -> list[array[float]]:
         """The vectors of the table; InputError naming every question that has none."""
-        missing = [text for text in texts if text not in self._queries]
+        missing = dict.fromkeys(text for text in texts if text not in self._queries)
         if missing:
             raise InputError(
                 *(

@@ -25,7 +25,7 @@ async def test_questions_are_looked_up_and_normalised(tmp_path: Path) -> None:
 async def test_what_was_not_shipped_is_an_error_naming_all_of_it() -> None:
     shipped = Shipped({"why": array("f", [1, 0])}, "q.jsonl")
     with pytest.raises(InputError) as caught:
-        await shipped.embed_queries(["when", "why", "where"])
+        await shipped.embed_queries(["when", "why", "where", "when"])
     assert len(caught.value.faults) == 2
     assert "'where'" in caught.value.faults[1]
     with pytest.raises(InputError, match="1 chunk without a vector"):
@@ -37,6 +37,10 @@ async def test_what_was_not_shipped_is_an_error_naming_all_of_it() -> None:
     [
         ("", ": it holds no vectors; "),
         ('{"query": "b", "vector": [1, 2]}', ":2: vector of 'b': 2 "),
+        (
+            '{"query": "a", "vector": [2, 4, 6]}\n{"query": "a", "vector": [3, 2, 1]}',
+            ":3: vector of 'a': another one is in line 1; ",
+        ),
     ],
 )
 def test_a_fault_names_the_file_and_the_line(tmp_path: Path, lines: str, told: str) -> None:

@@ -28,7 +28,10 @@ def holds(condition: str, parameters: Mapping[str, object], owner: object) -> bo
     database = sqlite3.connect(":memory:")
     try:
         database.execute("PRAGMA case_sensitive_like = on")
-        database.create_function("current_setting", 2, lambda name, _missing: bound.get(name))
+        # With one argument the server refuses the statement where the variable is not set:
+        # null here, which keeps every row out as well.
+        for arguments in (1, 2):
+            database.create_function("current_setting", arguments, lambda name, *_: bound.get(name))
         columns = _columns(text)
         database.execute(f"CREATE TABLE t ({', '.join(columns)})")
         value = None if owner is MISSING else _column(owner)

@@ -22,6 +22,10 @@ FILTERS = {
         "sql": "(tenant = nullif(current_setting('rb.tenant', true), '')) AND true",
         "parameters": {"rb.tenant": "acme"},
     },
+    "sql policy that fails without a tenant": {
+        "sql": "((owner = current_setting('app.tenant'::text))) AND true",
+        "parameters": {"app.tenant": "acme"},
+    },
 }  # fmt: skip
 OTHERS = ["globex", MISSING, None, "", "acme-corp", "ACME", "acme ", True, 0, "acme' OR '1'='1"]
 
