@@ -89,6 +89,21 @@ def remarks(artifact: Artifact) -> Iterator[str]:
     labels = [result.target.label for result in artifact.targets if exact_probes(result)[0]]
     if labels:
         yield f"searches of {', '.join(labels)} were exact: the approximate index was not judged"
+    labels = [result.target.label for result in artifact.targets if _has_unjudged_rights(result)]
+    if labels:
+        yield (
+            f"what weakens the isolation of {', '.join(labels)} stands under 'Validity' and was "
+            "not judged: `retrieverbench leaks SUITE.toml --probe P43` judges it"
+        )
+
+
+def _has_unjudged_rights(result: TargetResult) -> bool:
+    """Whether a server that keeps tenants apart itself is known not to, and no probe judged it."""
+    if result.target.layout != "rls" or result.backend is None or not result.backend.weaknesses:
+        return False
+    return not any(
+        probe.probe == "P43" and probe.outcome in {"pass", "fail"} for probe in result.probes
+    )
 
 
 def _remedy(result: TargetResult) -> str:

@@ -10,7 +10,15 @@ import pytest
 
 from rendering_support import judged, printed
 from report_support import probe
-from retrieverbench.model import Artifact, BackendRecord, FilterMode, Plan, Target, TargetResult
+from retrieverbench.model import (
+    Artifact,
+    BackendRecord,
+    FilterMode,
+    Layout,
+    Plan,
+    Target,
+    TargetResult,
+)
 from retrieverbench.report.facts import exact_probes, fact_tables
 from retrieverbench.report.markdown import render_markdown
 from retrieverbench.report.probes import probe_tables
@@ -145,3 +153,21 @@ def test_an_index_that_was_searched_needs_no_excuse(audited: Make) -> None:
     artifact = audited(OWN, FORCED, plan=INDEXED)
     assert len(tables(artifact)["Crowds of foreign chunks"].notes) == 1
     assert all(table.rows == () for table in probe_tables(artifact) if table.title == "Not probed")
+
+
+@pytest.mark.parametrize("kind", ["run", "audit"])
+def test_rows_that_a_server_shows_to_all_qualify_the_verdict_until_they_are_judged(
+    make_artifact: Make, make_result: Make, kind: str
+) -> None:
+    open_to_all = replace(RECORD, weaknesses=("rows are shown all the same",))
+
+    def first_lines(outcome: str | None, layout: Layout = "rls") -> str:
+        probes = (probe("P43", outcome=outcome),) if outcome else (CROWDS,)
+        target = Target("fake", "fake", "dense", layout)
+        result = make_result(target=target, probes=probes, backend=open_to_all)
+        return printed(judged(make_artifact(result, kind=kind))).partition("\n\n")[0]
+
+    told = "what weakens the isolation of fake/dense/rls stands under 'Validity' and was not judged"
+    assert told in " ".join(first_lines(None).split())
+    assert told not in " ".join(first_lines("fail").split())
+    assert "weakens" not in first_lines(None, "filter")
