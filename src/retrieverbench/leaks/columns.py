@@ -105,7 +105,10 @@ def _unproven(
     if not any(result.hits for result in run.results):
         return "no answer held a chunk: an empty answer cannot leak"
     if canaries is None and read_only:
-        return "no canaries were put: nothing can be written to this target"
+        return (
+            "no canaries were put: nothing can be written to this target; `retrieverbench leaks` "
+            "with this suite proves it by the chunks that are there"
+        )
     return _canaries_unproven(canaries) or _control_unproven(control)
 
 

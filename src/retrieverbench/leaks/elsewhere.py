@@ -72,12 +72,15 @@ def _strings(parts: Sequence[object]) -> list[str]:
 
 
 def _tokens(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:
-    """Whose canaries are shown: tokens are secret and whole, in whatever case and markup."""
+    """Whose canaries are shown: tokens are secret and whole, in whatever case and markup.
+
+    Nothing secret was put among the user's own chunks: there the token is a chunk's whole text.
+    """
     words, own_words = (plain_words(" ".join(each)) for each in (texts, asked))
     for owner, chunk in world.canaries.items():
         token = world.tokens.get(owner)
         if owner != asker and token and token in words and token not in own_words:
-            yield chunk.uid, owner, "secret", token
+            yield chunk.uid, owner, "text" if world.exported else "secret", token
 
 
 def _words(texts: Sequence[str], asked: Sequence[str], world: World, asker: TenantId) -> Shown:

@@ -124,6 +124,12 @@ def _outcome(probe: Probe, scene: Scene) -> Outcome:
     return "pass" if is_proven else "inconclusive"
 
 
+def _extent(scene: Scene) -> str:
+    """How often foreign chunks were shown, and how many they are; "" for one finding."""
+    times, chunks = len(scene.findings), len({finding.uid for finding in scene.findings})
+    return f"; {times} times in all, {plural(chunks, 'chunk')}" if times > 1 else ""
+
+
 def _reason(probe: Probe, scene: Scene) -> str:
     if scene.findings:
         first = scene.findings[0]
@@ -133,7 +139,7 @@ def _reason(probe: Probe, scene: Scene) -> str:
             else "is not a chunk that the audit wrote or knows"
         )
         hint = f" ({first.hint})" if first.hint else ""
-        more = f"; {len(scene.findings)} in all" if len(scene.findings) > 1 else ""
+        more = _extent(scene)
         what = f"{first.part}{first.uid!r}, which {owner}{first.place}"
         return f"{first.tenant!r} was shown {what}{hint}{more}"
     failures = _proven(probe, scene)

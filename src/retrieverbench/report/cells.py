@@ -89,14 +89,20 @@ def has_no_floor(result: TargetResult) -> bool:
     return share == 0 and result.target.mode != "lexical"
 
 
+_TYPES = (
+    r"(?:bigint|boolean|bpchar|character|integer|jsonb?|regclass|text|uuid|varchar|vector)(?![\w-])"
+)
+
+
 def safe(text: str) -> str:
     """Foreign text in one line: no control characters, nothing a CI runner would execute.
 
     Runners read `::command::`, `##vso[` and `##[` out of any line; an invisible space
-    between the doubled characters makes them text.
+    between the doubled characters makes them text. A cast of SQL (`::text`) stays as it is, to
+    be copied: no command is called like a type.
     """
     line = "".join(c if c.isprintable() else " " for c in text)
-    return re.sub(r"(?<=:)(?=:)|(?<=#)(?=[#\[])", "\u200b", line)
+    return re.sub(rf"(?<=:)(?=:(?!{_TYPES}))|(?<=#)(?=[#\[])", "\u200b", line)
 
 
 def safe_row(row: Sequence[str]) -> list[str]:

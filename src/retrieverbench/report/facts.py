@@ -9,13 +9,15 @@ from retrieverbench.leaks import ORDERS
 from retrieverbench.model import Artifact, FilterMode, ProbeResult, TargetResult
 from retrieverbench.report.cells import DASH, figure
 from retrieverbench.report.table import Table
-from retrieverbench.report.validity import plan_cells, unused_index
+from retrieverbench.report.validity import known_weaknesses, plan_cells, unused_index
 
 Facts = Mapping[str, int | float | str]
 _CROWD, _OWN = "crowd ", "own "
 _TARGETS_OWN = "of the target"
 _BESIDE_CROWDS = frozenset({"P07", "P08", "P09", "P10", "P34"})
 """What asks in the place whose plan is told."""
+_RULED = "rls"
+"""The layout whose isolation is a rule of the server."""
 _SHARE = (
     "The share of the exact answer that came back, by the number of foreign chunks that answer "
     "the question better. It breaks at the first crowd that hides own chunks. Only the filter "
@@ -89,21 +91,34 @@ def remarks(artifact: Artifact) -> Iterator[str]:
     labels = [result.target.label for result in artifact.targets if exact_probes(result)[0]]
     if labels:
         yield f"searches of {', '.join(labels)} were exact: the approximate index was not judged"
-    labels = [result.target.label for result in artifact.targets if _has_unjudged_rights(result)]
-    if labels:
-        yield (
-            f"what weakens the isolation of {', '.join(labels)} stands under 'Validity' and was "
-            "not judged: `retrieverbench leaks SUITE.toml --probe P43` judges it"
-        )
+    yield from _known(artifact)
 
 
-def _has_unjudged_rights(result: TargetResult) -> bool:
-    """Whether a server that keeps tenants apart itself is known not to, and no probe judged it."""
-    if result.target.layout != "rls" or result.backend is None or not result.backend.weaknesses:
-        return False
-    return not any(
-        probe.probe == "P43" and probe.outcome in {"pass", "fail"} for probe in result.probes
-    )
+def _known(artifact: Artifact) -> Iterator[str]:
+    """What is known to weaken a target, and the probe that would have judged it, if left out."""
+    reasons = artifact.verdict.reasons if artifact.verdict else ()
+    labels: dict[tuple[str, str], list[str]] = {}
+    for result in artifact.targets:
+        for weakness in known_weaknesses(result):
+            if not any(weakness in reason for reason in reasons):
+                key = (weakness, _left_to_judge(artifact, result))
+                labels.setdefault(key, []).append(result.target.label)
+    for (weakness, judge), named in labels.items():
+        yield f"known of {', '.join(named)}{judge}: {weakness}"
+
+
+def _left_to_judge(artifact: Artifact, result: TargetResult) -> str:
+    """That no probe judged whether the server's own rule binds the role; "" if one did."""
+    place = (result.target.name, _RULED)
+    judged = {
+        (other.target.name, other.target.layout)
+        for other in artifact.targets
+        for probe in other.probes
+        if probe.probe == "P43" and probe.outcome in {"pass", "fail"}
+    }
+    if result.target.layout != _RULED or place in judged:
+        return ""
+    return " and not judged (`retrieverbench leaks SUITE.toml --probe P43` judges it)"
 
 
 def _remedy(result: TargetResult) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from retrieverbench.errors import plural
 from retrieverbench.gate import fails_audit, unmeasured
+from retrieverbench.leaks.audit import READ_ONLY
 from retrieverbench.metrics import parse_metric
 from retrieverbench.model import SEVERITIES, Artifact, LeakCheck, Scores, TargetResult
 from retrieverbench.remote import shortened
@@ -29,7 +30,7 @@ from retrieverbench.report.findings import COLUMNS, finding_rows, first_findings
 from retrieverbench.report.probes import probe_tables
 from retrieverbench.report.table import Table
 from retrieverbench.report.times import service_times
-from retrieverbench.report.validity import slowness, validity
+from retrieverbench.report.validity import known_weaknesses, slowness, validity
 
 LONGEST = 600
 """Characters of a reason, and of a remedy, in a cell; the artifact holds more."""
@@ -75,8 +76,11 @@ def _how_many(artifact: Artifact) -> str:
 
 
 def _only_told(artifact: Artifact) -> Iterator[str]:
-    """Failed probes that are too slight to fail an audit."""
+    """Known weaknesses, and failed probes that are too slight to fail an audit."""
     fail_on = artifact.verdict.fail_on if artifact.verdict else None
+    weak = [result for result in artifact.targets if known_weaknesses(result)]
+    if weak:
+        yield f"known weaknesses of {len(weak)} of {plural(len(artifact.targets), 'target')}"
     failed = [
         probe for result in artifact.targets for probe in result.probes if probe.outcome == "fail"
     ]
@@ -91,10 +95,7 @@ def _only_told(artifact: Artifact) -> Iterator[str]:
 def summary(artifact: Artifact) -> str:
     """What was asked of what, in one line."""
     if artifact.kind == "audit":
-        return (
-            f"suite {artifact.suite}: leak audit. It loads chunks of its own and asks about them; "
-            "of a target that is only read it asks the golden set's questions, about your chunks"
-        )
+        return f"suite {artifact.suite}: leak audit. {_asked_about(artifact)}"
     golden = artifact.golden
     version = f" v{golden.version}" if golden.version is not None else " (unversioned)"
     review = f", {golden.needs_review} need review" if golden.needs_review else ""
@@ -103,6 +104,18 @@ def summary(artifact: Artifact) -> str:
         f"{plural(golden.cases, 'case')} ({golden.unanswerable} unanswerable{review}), "
         f"{plural(golden.chunks, 'chunk')} of {plural(golden.tenants, 'tenant')}"
     )
+
+
+def _asked_about(artifact: Artifact) -> str:
+    """Whose chunks the questions were about; both, where that is not known of any target."""
+    probed = [result for result in artifact.targets if result.probes]
+    read = [any(probe.reason == READ_ONLY for probe in result.probes) for result in probed]
+    if read and all(read):
+        return "It only reads, and asks the golden set's questions, about your chunks"
+    own = "It loads chunks of its own and asks about them"
+    if read and not any(read):
+        return own
+    return f"{own}; of a target that is only read it asks the golden set's, about your chunks"
 
 
 def _measured(artifact: Artifact) -> list[TargetResult]:

@@ -19,10 +19,12 @@ _EXPLAINED = {
     "audit": "one query that was judged, beside the largest crowd of foreign chunks if any",
 }
 _BEFORE, _DURING, _AFTER = (f"{time} the search" for time in ("before", "during", "after"))
+_NEVER = "never"
 _TIMES = {
     _BEFORE: "only chunks that meet it are compared",
     _DURING: "others are passed over, and the search goes on until enough are found",
     _AFTER: "others are taken from what was found, so that own may be missing",
+    _NEVER: "the plan holds no condition on the tenant: nothing in it keeps others' chunks out",
 }
 MAX_SETTING = 60
 """Characters of one setting in a report; the artifact holds it whole."""
@@ -49,7 +51,7 @@ def validity(artifact: Artifact) -> Table:
         "chunks stored",
         "vector index",
         "tenant condition applied",
-        "what weakens the isolation",
+        "what weakens isolation or figures",
     )
     note = (
         "As the servers tell it, not as they were asked. Index and time of the tenant condition "
@@ -86,7 +88,15 @@ def plan_cells(plan: Plan | None, absent: str = NOT_TOLD) -> tuple[str, str]:
     if plan is None:
         return absent, absent
     index = NOT_TOLD if plan.vector_index is None else plan.vector_index or "none: exact"
+    if plan.filtered == _NEVER:
+        return index, _NEVER
     return index, f"{plan.filtered} the search" if plan.filtered else NOT_TOLD
+
+
+def known_weaknesses(result: TargetResult) -> tuple[str, ...]:
+    """What the adapter knows to weaken the isolation or the figures of this target."""
+    told = result.backend.weaknesses if result.backend else ()
+    return tuple(each for each in told if each != NOT_TOLD)
 
 
 def _weakened(result: TargetResult, backend: BackendRecord) -> str:

@@ -81,6 +81,13 @@ def test_texts_that_all_have_and_texts_of_moved_chunks_are_nobodys() -> None:
     assert not shown(Told([FOREIGN.text]), texts_stay=False)
 
 
+def test_a_token_is_a_secret_word_where_one_was_put_and_a_text_among_the_users_chunks() -> None:
+    users = replace(WORLD, exported=EXPORTED.exported)
+    for world, what in ((WORLD, "secret"), (users, "text")):
+        told = shown_elsewhere(Told([TOKEN]), world, WORLD.ledger, MINE, texts_stay=False)
+        assert {found[2] for found in told} == {what}
+
+
 def test_of_a_users_corpus_texts_and_whole_uids_count_and_paths_in_own_texts_do_not() -> None:
     shop = TenantId("shop")
     text, linking, title, _own = (chunk.text for chunk in EXPORTED.exported)

@@ -110,5 +110,9 @@ def test_safe_text_is_one_line_without_commands(hostile: str) -> None:
 
 
 def test_safe_leaves_ordinary_text_alone() -> None:
-    text = "acme/hr:12 - Straße, 日本語 (#3)"
+    text = "acme/hr:12 - Straße, 日本語 (#3); owner = current_setting('app.tenant'::text)"
     assert safe(text) == text
+
+
+def test_a_command_called_nearly_like_a_type_is_no_cast() -> None:
+    assert "::" not in safe("::text-mask::x") + safe("::textual::x")

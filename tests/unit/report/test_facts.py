@@ -10,6 +10,7 @@ import pytest
 
 from rendering_support import judged, printed
 from report_support import probe
+from retrieverbench.adapter import NOT_TOLD
 from retrieverbench.model import (
     Artifact,
     BackendRecord,
@@ -155,19 +156,52 @@ def test_an_index_that_was_searched_needs_no_excuse(audited: Make) -> None:
     assert all(table.rows == () for table in probe_tables(artifact) if table.title == "Not probed")
 
 
-@pytest.mark.parametrize("kind", ["run", "audit"])
-def test_rows_that_a_server_shows_to_all_qualify_the_verdict_until_they_are_judged(
-    make_artifact: Make, make_result: Make, kind: str
+HOLE = "rows are shown where no tenant is set; compare with nullif"
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout", "outcome", "is_left"),
+    [
+        ("audit", "rls", None, True),
+        ("run", "rls", None, True),
+        ("audit", "rls", "pass", False),
+        ("audit", "filter", None, False),
+    ],
+)
+def test_a_weakness_that_is_known_qualifies_the_verdict(
+    make_artifact: Make,
+    make_result: Make,
+    kind: str,
+    layout: Layout,
+    outcome: str | None,
+    is_left: bool,
 ) -> None:
-    open_to_all = replace(RECORD, weaknesses=("rows are shown all the same",))
+    result = make_result(
+        target=Target("fake", "fake", "dense", layout),
+        probes=(probe("P43", outcome=outcome),) if outcome else (CROWDS,),
+        backend=replace(RECORD, weaknesses=(HOLE,)),
+    )
+    artifact = judged(make_artifact(result, kind=kind))
+    for text in (printed(artifact, 200).partition("\n\n")[0], render_markdown(artifact)):
+        plain = " ".join(text.replace("\\", "").split())
+        assert "(exit 0); known weaknesses of 1 of 1 target" in plain
+        assert f"known of fake/dense/{layout}" in plain
+        assert HOLE in plain
+        assert ("not judged (" in plain and "--probe P43" in plain) == is_left
 
-    def first_lines(outcome: str | None, layout: Layout = "rls") -> str:
-        probes = (probe("P43", outcome=outcome),) if outcome else (CROWDS,)
-        target = Target("fake", "fake", "dense", layout)
-        result = make_result(target=target, probes=probes, backend=open_to_all)
-        return printed(judged(make_artifact(result, kind=kind))).partition("\n\n")[0]
 
-    told = "what weakens the isolation of fake/dense/rls stands under 'Validity' and was not judged"
-    assert told in " ".join(first_lines(None).split())
-    assert told not in " ".join(first_lines("fail").split())
-    assert "weakens" not in first_lines(None, "filter")
+def test_a_weakness_that_failed_an_audit_is_told_once(
+    make_artifact: Make, make_result: Make
+) -> None:
+    failed = probe("P43", outcome="fail", severity="high", reason=HOLE)
+    result = make_result(probes=(failed,), backend=replace(RECORD, weaknesses=(HOLE,)))
+    told = printed(judged(make_artifact(result, kind="audit")), 200).partition("\n\n")[0]
+    assert told.count(HOLE) == 1
+
+
+def test_what_an_adapter_did_not_look_for_is_no_known_weakness(
+    audited: Make, make_result: Make
+) -> None:
+    result = make_result(probes=(CROWDS,), backend=replace(RECORD, weaknesses=(NOT_TOLD,)))
+    artifact = judged(replace(audited(), targets=(result,)))
+    assert "known" not in printed(artifact, 200).partition("\n\n")[0]

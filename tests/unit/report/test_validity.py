@@ -143,3 +143,12 @@ def test_counts_that_are_not_told_are_not_zero() -> None:
     assert stored({}) == "not told"
     assert stored({"acme": 4, "empty": 0}) == "4: 1 tenant with 4"
     assert stored({"acme": 4, NOBODY: 2}) == "6: 1 tenant with 4", "2 have no owner"
+
+
+def test_a_condition_that_is_never_applied_is_explained(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    plan = Plan(("scan",), "", "never")
+    table = validity(make_artifact(make_result(backend=backend(), plan=plan)))
+    assert table.rows[0][5] == "never"
+    assert any(note.startswith("Never: the plan holds no condition") for note in table.notes)
