@@ -28,11 +28,12 @@ from retrieverbench.errors import (
 )
 from retrieverbench.model import Chunk, Fidelity, Hit, Plan, Query, Response, TenantId
 from retrieverbench.options import parse_options
-from retrieverbench.remote import error_for, lucene, one_line
+from retrieverbench.remote import error_for, lucene, one_line, tls_remedy
 from retrieverbench.remote.lucene import Indices, Json, Scope, TextIndex, answer_part, words
 
 __all__ = ["OpenSearch"]
 
+_TRUST = "options.connect.ca_certs"
 _OLDEST = (2, 19)  # older ones cannot fuse by rank
 
 
@@ -358,7 +359,7 @@ def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
         if settings.endpoint.startswith("https:"):
             more["ssl_context"] = ssl.create_default_context(cafile=connect.ca_certs)
         elif connect.ca_certs:
-            raise InputError("opensearch: options.connect.ca_certs: the endpoint is not https")
+            raise InputError(f"opensearch: {_TRUST}: the endpoint is not https")
         recorded = {"connection_class": _Recorded, "recorder": settings.recorder}
         more |= recorded if settings.recorder else {"connection_class": _Connection}
         return AsyncOpenSearch(
@@ -370,7 +371,9 @@ def _connect(settings: Settings, connect: Connect) -> AsyncOpenSearch:
             serializers={"application/json": _Serializer()},
             **more,
         )
-    except (exceptions.ImproperlyConfigured, OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"opensearch: {_TRUST}: {connect.ca_certs!r}: {error}") from None
+    except (exceptions.ImproperlyConfigured, ValueError) as error:
         raise InputError(f"opensearch: endpoint {settings.endpoint!r}: {error}") from None
 
 
@@ -386,7 +389,7 @@ def _errors(endpoint: str) -> Iterator[None]:
         text = f"opensearch: {endpoint}: {one_line(str(error.info))}"
         if isinstance(error.info, UnicodeDecodeError):  # a body that came, and is no text
             raise AdapterError(text) from error
-        raise Unavailable(text, code=code) from error
+        raise Unavailable(text, code=code, remedy=tls_remedy(text, _TRUST)) from error
     except exceptions.TransportError as error:
         told = error.info.get("error") if isinstance(error.info, dict) else None
         words = lucene.error_words(told or error.error)

@@ -31,7 +31,7 @@ from retrieverbench.errors import (
     Unavailable,
 )
 from retrieverbench.model import Fidelity, Hit, TenantId
-from retrieverbench.remote import error_for, hide_secrets
+from retrieverbench.remote import error_for, hide_secrets, tls_remedy
 from retrieverbench_adapters.azure_search.fields import Fields, text_in
 
 _FIDELITY_HEADER = "x-retrieverbench-fidelity"
@@ -84,7 +84,8 @@ def calling(doing: str, timeout: float) -> Iterator[None]:
     except (ServiceRequestError, ServiceResponseError) as error:
         refused = isinstance(error.inner_exception, aiohttp.ClientConnectorError)
         code = Code.CONNECT if refused else Code.RESET
-        raise Unavailable(f"{place}: {error.message}", code=code) from error
+        remedy = tls_remedy(error.message, "options.connect.ca_file")
+        raise Unavailable(f"{place}: {error.message}", code=code, remedy=remedy) from error
     except ClientAuthenticationError as error:
         raise Refused(f"{place}: no token: {' '.join(error.message.split())[:300]}") from error
     except _UNREADABLE as error:

@@ -23,7 +23,7 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-from retrieverbench.remote import error_for, seconds
+from retrieverbench.remote import error_for, seconds, tls_remedy
 from retrieverbench.remote.lucene import error_words
 
 
@@ -51,7 +51,9 @@ def errors(endpoint: str) -> Iterator[None]:
         # The transport forgets which error of its HTTP library it was; the interpreter does not.
         refused = isinstance(error, TlsError) or isinstance(error.__context__, ClientConnectorError)
         code = Code.CONNECT if refused else Code.RESET
-        raise Unavailable(f"elasticsearch: {endpoint}: {error.message}", code=code) from error
+        remedy = tls_remedy(error.message, "options.connect.ca_certs")
+        text = f"elasticsearch: {endpoint}: {error.message}"
+        raise Unavailable(text, code=code, remedy=remedy) from error
 
 
 def reason(error: ApiError) -> str:

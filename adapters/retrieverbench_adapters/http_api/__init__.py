@@ -22,7 +22,7 @@ from retrieverbench.errors import (
 )
 from retrieverbench.model import Query, Response, TenantId
 from retrieverbench.options import parse_options
-from retrieverbench.remote import error_for, hide_secrets, one_line, seconds
+from retrieverbench.remote import error_for, hide_secrets, one_line, seconds, tls_remedy
 from retrieverbench_adapters.http_api.answers import read_hits
 from retrieverbench_adapters.http_api.options import Options, faults, names_tenant
 from retrieverbench_adapters.http_api.requests import Request, checked, fill
@@ -32,6 +32,7 @@ __all__ = ["HttpApi"]
 _MOST_BYTES = 32 << 20
 """Of one answer, unpacked: a thousand hits with a vector each have no more."""
 _OF_TENANT = "tenant:"
+_TRUST = "environment variable SSL_CERT_FILE"
 _IDLE_SECONDS = 3.0
 """Less than servers keep an idle connection (5 s is usual): a question that meets one just being
 closed would be counted as an error of the service."""
@@ -182,7 +183,8 @@ class HttpApi:
         except TimeoutError as error:
             raise TimedOut(f"{where} gave no answer in time") from error
         except aiohttp.ClientConnectorError as error:
-            raise Unavailable(f"{where}: {error.strerror or error}", code=Code.CONNECT) from error
+            text, remedy = f"{where}: {error.strerror or error}", tls_remedy(str(error), _TRUST)
+            raise Unavailable(text, code=Code.CONNECT, remedy=remedy) from error
         except aiohttp.ClientResponseError as error:
             raise AdapterError(f"{where}: {one_line(self._hidden(error.message))}") from error
         except (aiohttp.ClientError, OSError) as error:

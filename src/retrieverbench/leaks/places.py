@@ -83,7 +83,10 @@ class Shelf:
             return
         self.unanswered.append(str(error))
         if len(self.unanswered) == MOST_UNANSWERED:
-            raise Abandoned(f"{MOST_UNANSWERED} questions in a row were not answered: {error}")
+            raise Abandoned(
+                f"{MOST_UNANSWERED} questions in a row were not answered: {error.reason}",
+                remedy=error.remedy or error.advice,
+            )
 
 
 MakePlace = Callable[[AsyncExitStack], Awaitable[tuple[Adapter, World]]]

@@ -13,7 +13,7 @@ from retrieverbench.remote.fusion import reciprocal_rank_fusion
 from retrieverbench.remote.masking import HIDDEN, LEAST, hide_secrets
 from retrieverbench.remote.numbers import INTEGER, LONG, whole_number
 from retrieverbench.remote.order import ties_by_uid
-from retrieverbench.remote.status import error_for, one_line, seconds, shortened
+from retrieverbench.remote.status import error_for, one_line, seconds, shortened, tls_remedy
 from retrieverbench.remote.terms import metadata_term
 from retrieverbench.remote.unnamed import NAME_IT, unnamed_fault, without_vector
 
@@ -33,6 +33,7 @@ __all__ = [
     "seconds",
     "shortened",
     "ties_by_uid",
+    "tls_remedy",
     "unnamed_fault",
     "whole_number",
     "without_vector",

@@ -44,6 +44,22 @@ def error_for(
     return Rejected(text)
 
 
+def tls_remedy(words: str, trust: str) -> str:
+    """What to do about a connection that failed by these words of TLS; "" where it was not TLS.
+
+    `trust` is where the file of the certificate's authority is named.
+    """
+    if "WRONG_VERSION_NUMBER" in words or "RECORD_LAYER_FAILURE" in words:
+        return "the port does not speak TLS: begin the endpoint with http://, or name another port"
+    if "CERTIFICATE_VERIFY_FAILED" not in words:
+        return ""
+    if "has expired" in words:
+        return "renew the server's certificate"
+    if "mismatch" in words or "doesn't match" in words or "not valid for" in words:
+        return "name the host that the certificate is for in the endpoint"
+    return f"name the file of the authority that signed the server's certificate in {trust}"
+
+
 def one_line(text: str, longest: int = _LONGEST) -> str:
     """A backend's own words without line breaks; "…" stands where they were cut."""
     return shortened(" ".join(text.split()), longest)

@@ -85,8 +85,9 @@ async def test_one_that_asks_for_fewer_and_fewer_ends_the_audit() -> None:
         async def search(self, query: Query) -> Response:
             raise Throttled("quota used up", retry_after=3_600.0)
 
-    with pytest.raises(Abandoned, match="10 questions in a row were not answered"):
+    with pytest.raises(Abandoned, match="10 questions in a row were not answered") as caught:
         await audit("P12", adapter=Full, modes=("lexical",), arms=ARMS)
+    assert caught.value.remedy == Throttled.advice, "the last error's, not that of a time limit"
 
 
 async def test_an_error_that_stays_is_the_names_own() -> None:

@@ -14,7 +14,7 @@ from retrieverbench.errors import (
     Unavailable,
     Unsupported,
 )
-from retrieverbench.remote import error_for, one_line, seconds
+from retrieverbench.remote import error_for, one_line, seconds, tls_remedy
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,18 @@ def test_words_come_on_one_line_and_are_cut() -> None:
     assert one_line(" a\n\tb  c ") == "a b c"
     assert one_line("a" * 500 + "z" * 499) == "a" * 166 + "…" + "z" * 333
     assert one_line("x" * 500) == "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Connect call failed", ""),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version number", "http://"),
+        ("CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired", "renew"),
+        ("CERTIFICATE_VERIFY_FAILED] Hostname mismatch, certificate is", "name the host"),
+        ("CERTIFICATE_VERIFY_FAILED] self-signed certificate", "in connect.ca"),
+    ],
+)
+def test_each_fault_of_tls_has_its_remedy(words: str, told: str) -> None:
+    assert told in tls_remedy(words, "connect.ca")
+    assert bool(tls_remedy(words, "connect.ca")) == bool(told)

@@ -42,8 +42,14 @@ pytestmark = pytest.mark.anyio
         ({"options": {"place": {"b": 1.5}}}, "b: 1.5"),
         ({"options": {"place": {"fields": "both"}}}, "fields"),
         ({"secrets": {"token": Secret("hunter2")}}, "secret 'token'"),
-        ({"options": {"connect": {"ca_certs": "/absent"}}, "endpoint": "https://h:1"}, "endpoint"),
-        ({"options": {"connect": {"ca_certs": __file__}}, "endpoint": "https://h:1"}, "endpoint"),
+        (
+            {"options": {"connect": {"ca_certs": "/absent"}}, "endpoint": "https://h:1"},
+            "connect.ca_certs",
+        ),
+        (
+            {"options": {"connect": {"ca_certs": __file__}}, "endpoint": "https://h:1"},
+            "connect.ca_certs",
+        ),
     ],
 )
 async def test_wrong_settings_are_refused_before_anything_is_sent(
@@ -217,8 +223,12 @@ async def test_a_node_behind_tls_is_reached_with_its_authority_and_not_without(
         with pytest.raises(Unavailable, match="certificate") as caught:
             await backend.open(backend.settings(endpoint=secure))
         assert caught.value.code is Code.CONNECT
+        assert caught.value.remedy.endswith("in options.connect.ca_certs")
+    with pytest.raises(Unavailable) as caught:
+        await backend.open(backend.settings(endpoint=backend.endpoint.replace("http:", "https:")))
+    assert "http://" in caught.value.remedy
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("another.example").configure_cert(context)
     async with terminated(backend.endpoint, context) as impostor:
-        with pytest.raises(Unavailable, match=r"not valid for '127\.0\.0\.1'"):
+        with pytest.raises(Unavailable, match=r"not valid for '127\.0\.0\.1'.*; name the host"):
             await backend.open(backend.settings(endpoint=impostor, options=options))
