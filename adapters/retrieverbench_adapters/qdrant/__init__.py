@@ -25,6 +25,7 @@ from retrieverbench_adapters.qdrant.description import (
     count_own,
     general_weaknesses,
     not_readable,
+    ranking_weakness,
 )
 from retrieverbench_adapters.qdrant.fields import OWN, tenant_text
 from retrieverbench_adapters.qdrant.loading import Loader
@@ -196,7 +197,12 @@ class Qdrant:
         else:
             name = self._places.name
             found = await count_attached(self._server, name, information[0], fields)
-            found = replace(found, unchecked=(*found.unchecked, *self._places.unchecked))
+            ranked = ranking_weakness(information[0], fields) if self._settings.dimension else []
+            found = replace(
+                found,
+                weaknesses=(*ranked, *found.weaknesses),
+                unchecked=(*found.unchecked, *self._places.unchecked),
+            )
         lexical = bool(self._settings.modes & {"lexical", "hybrid"})
         general = general_weaknesses(
             information, key="api_key" in self._settings.secrets, lexical=lexical

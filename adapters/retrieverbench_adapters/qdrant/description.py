@@ -13,6 +13,7 @@ from retrieverbench.errors import AdapterError, Rejected, TimedOut
 from retrieverbench.remote import without_vector
 from retrieverbench_adapters.qdrant.attached import COUNTED_BY_READING, count_by_reading
 from retrieverbench_adapters.qdrant.client import Server
+from retrieverbench_adapters.qdrant.collection import dense_vectors
 from retrieverbench_adapters.qdrant.fields import OWN, Fields
 from retrieverbench_adapters.qdrant.mapping import counts_by_index, slowness
 
@@ -77,6 +78,16 @@ async def count_attached(
             "each of them finds these; store a point per owner"
         )
     return Found(chunks, tuple(weak), slow=slow)
+
+
+def ranking_weakness(information: models.CollectionInfo, fields: Fields) -> list[str]:
+    """Where the user's vectors are compared otherwise than the reference compares them."""
+    vector = dense_vectors(information).get(fields.dense)
+    if vector is None or vector.distance is models.Distance.COSINE:
+        return []
+    distance = vector.distance.value
+    told = f"attach.vector: vector {fields.dense!r} ranks by {distance}, the reference by cosine"
+    return [f"{told}: they agree for vectors of length one only"]
 
 
 async def _without_vector(server: Server, name: str, fields: Fields) -> list[str]:

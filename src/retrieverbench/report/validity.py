@@ -19,6 +19,8 @@ _EXPLAINED = {
     "audit": "one query that was judged, beside the largest crowd of foreign chunks if any",
 }
 _BEFORE, _DURING, _AFTER = (f"{time} the search" for time in ("before", "during", "after"))
+_PER_TENANT, _WHAT = " per tenant: ", frozenset({"rows", "chunks"})
+"""How an adapter begins to say, among what could not be read, why it counted no chunks."""
 _NEVER = "never"
 _TIMES = {
     _BEFORE: "only chunks that meet it are compared",
@@ -37,7 +39,7 @@ def validity(artifact: Artifact) -> Table:
             result.target.label,
             result.fidelity or DASH,
             f"{backend.server} {backend.server_version}",
-            "; ".join(part for part in (stored(backend.chunks), backend.differs) if part),
+            "; ".join(part for part in (_counted(backend), backend.differs) if part),
             *plan_cells(result.plan, NOT_TOLD if artifact.complete else NOT_ASKED),
             _weakened(result, backend),
         )
@@ -81,6 +83,14 @@ def stored(chunks: Mapping[str, int]) -> str:
     each = str(least) if least == most else f"{least} to {most}"
     stored = sum(counts) + chunks.get(NOBODY, 0)
     return f"{stored}: {plural(len(counts), 'tenant')} with {each}"
+
+
+def _counted(backend: BackendRecord) -> str:
+    """The chunks of tenants; where the server does not tell them, why the adapter could not ask."""
+    shown = stored(backend.chunks)
+    pairs = (line.partition(_PER_TENANT) for line in backend.unchecked)
+    reasons = [reason for what, _, reason in pairs if what in _WHAT]
+    return f"{shown}: {reasons[0]}" if shown == NOT_TOLD and reasons else shown
 
 
 def plan_cells(plan: Plan | None, absent: str = NOT_TOLD) -> tuple[str, str]:

@@ -152,3 +152,15 @@ def test_a_condition_that_is_never_applied_is_explained(
     table = validity(make_artifact(make_result(backend=backend(), plan=plan)))
     assert table.rows[0][5] == "never"
     assert any(note.startswith("Never: the plan holds no condition") for note in table.notes)
+
+
+def test_counts_that_are_not_told_have_their_reason(
+    make_artifact: MakeArtifact, make_result: Callable[..., TargetResult]
+) -> None:
+    unread = ("settings: hidden", "rows per tenant: this role may not see them")
+    for chunks, cell in (
+        ({}, "not told: this role may not see them"),
+        ({"acme": 3}, "3: 1 tenant with 3"),
+    ):
+        record = backend(chunks=chunks, unchecked=unread)
+        assert validity(make_artifact(make_result(backend=record))).rows[0][3] == cell

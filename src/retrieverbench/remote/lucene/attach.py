@@ -71,12 +71,13 @@ async def bind(indices: Indices, settings: Settings, *, by_script: bool = False)
             told = f"{ID!r} tells documents of one index apart, and {len(got)} are behind"
             remedy = "equal ids count as one chunk; map a field of the documents"
             indices.weak += (f"attach.id: {told} {attached.name!r}: {remedy}",)
+        indices.weak += tuple(_of_alias(attached.name, got))
         indices.owners = next((WHOLE[kind] for kind in WHOLE if kind in kinds), None)
         for index in got.values():
             found = list(_absent(fields, index["mappings"]))
             wrong += found or _faults(settings, fields, index, by_script=by_script)
             indices.body = {"mappings": index["mappings"]}
-            indices.weak += tuple(_weaknesses(fields, index))
+            indices.weak += tuple(_weaknesses(settings, fields, index))
     if wrong := wrong or await _unnamed(indices, attached):
         raise InputError(*(f"{indices.backend}: {fault}" for fault in dict.fromkeys(wrong)))
     indices.weak += await _without_vector(indices, settings, attached)
@@ -224,7 +225,7 @@ def _vector_faults(
         )
 
 
-def _weaknesses(fields: Fields, index: Json) -> Iterator[str]:
+def _weaknesses(settings: Settings, fields: Fields, index: Json) -> Iterator[str]:
     """What does not keep the index from being searched, and makes the figures worth less."""
     owner = field_at(index["mappings"], fields.tenant) or {}
     if "null_value" in owner:
@@ -241,8 +242,18 @@ def _weaknesses(fields: Fields, index: Json) -> Iterator[str]:
     vector = field_at(index["mappings"], fields.vector) or {}
     told = vector.get("similarity", vector.get("method", {}).get("space_type"))
     similarity = told or vector.get("space_type")
-    if fields.vector and vector_kind(vector) and similarity not in {None, *_COSINE}:
+    is_asked = fields.vector and settings.modes & {"dense", "hybrid"}
+    if is_asked and vector_kind(vector) and similarity not in {None, *_COSINE}:
         yield (
             f"attach.vector: {fields.vector!r} ranks by {similarity}, the reference by cosine: "
             "they agree for vectors of length one only"
+        )
+
+
+def _of_alias(name: str, got: Json) -> Iterator[str]:
+    """What an alias keeps from being judged."""
+    if any("filter" in index.get("aliases", {}).get(name, {}) for index in got.values()):
+        yield (
+            f"attach.name: {name!r} is an alias with a filter: documents that do not meet it are "
+            "neither searched nor counted; attach the index to have all judged"
         )

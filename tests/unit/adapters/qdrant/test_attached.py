@@ -119,6 +119,8 @@ async def test_the_points_own_id_and_the_vector_without_a_name(front: Started, v
             found = await target.search(ask(A, "dense", asked))
             distances = np.linalg.norm(VECTORS[::2] - asked, axis=1)
             assert uids(found) == [str(2 * n) for n in np.argsort(distances)]
+            described = await target.describe()
+            assert any("ranks by Euclid" in weakness for weakness in described.weaknesses)
             assert [hit.score for hit in found.hits] == pytest.approx(-np.sort(distances), abs=1e-5)
             assert [hit.uid for hit in await target.get(A, ["4", "1", "x", "0"])] == ["4", "0"]
 

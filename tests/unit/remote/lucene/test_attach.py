@@ -44,6 +44,7 @@ def bound(
     by_script: bool = False,
     behind: int = 1,
     other: Any = None,
+    alias: Any = None,
     **changes: Any,
 ) -> Indices:
     """Bound to `behind` indices of these fields, and one of `other`.
@@ -62,6 +63,7 @@ def bound(
         assert method == "GET"
         if isinstance(answer, Exception):
             raise answer
+        shown["aliases"] = {"docs": alias or {}}
         found = {f"docs-{number}": shown for number in range(behind)}
         more = {"mappings": {"properties": other}, "settings": shown["settings"]}
         return found | ({"docs-other": more} if other else {})
@@ -253,3 +255,15 @@ def test_an_alias_of_indices_whose_owners_are_of_two_types_is_refused() -> None:
     assert bound(number).owners is not None
     with pytest.raises(InputError, match="keyword and long in the indices behind 'docs'"):
         bound(number, other=FIELDS)
+
+
+def test_an_alias_that_leaves_documents_out_is_told() -> None:
+    (weak,) = bound(alias={"filter": {"term": {"lang": "de"}}}).weak
+    assert "'docs' is an alias with a filter: " in weak
+    assert not bound(alias={}).weak
+
+
+def test_how_vectors_are_compared_is_nothing_to_who_asks_by_words_alone() -> None:
+    vector = FIELDS | {"v": {**KNN, "space_type": "l2"}}
+    lexical: Any = {"modes": frozenset({"lexical"}), "dimension": 0}
+    assert not bound(vector, {"knn": "true"}, **lexical).weak
