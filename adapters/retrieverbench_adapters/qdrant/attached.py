@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from qdrant_client import models
@@ -98,6 +99,7 @@ async def bind(
             known = [name for point in points for name in point.payload or {}]
             wrong = [f"{fault}; {nearest(fields.tenant, known)}" for fault in wrong]
         if sample is not None:
+            wrong += await _absent_texts(server, attached.name, fields, sample)
             fields = replace(
                 fields,
                 numbered=fields.uid != POINT_ID and _is_number(sample, fields.uid),
@@ -153,6 +155,25 @@ async def _sample(server: Server, name: str, fields: Fields) -> models.Record | 
     )
     points, _ = await server.call(page)
     return points[0] if points else None
+
+
+async def _absent_texts(
+    server: Server, name: str, fields: Fields, sample: models.Record
+) -> list[str]:
+    """Text fields that no point has: what is read there judges nothing."""
+    wrong, payload = [], sample.payload or {}
+    for number, field in enumerate(fields.text):
+        if value_at(payload, field) is not None:
+            continue
+        empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
+        there = models.Filter(must_not=[empty])
+        with suppress(Rejected):  # strict mode refuses conditions on fields without an index
+            page = server.client.scroll(name, there, limit=1, with_payload=False)
+            points, _ = await server.call(page)
+            if not points:
+                known = nearest(field, payload)
+                wrong.append(f"text[{number}]: no point has a payload field {field!r}; {known}")
+    return wrong
 
 
 async def _look_for_unnamed(server: Server, attached: Attached, fields: Fields) -> tuple[str, ...]:

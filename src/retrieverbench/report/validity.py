@@ -151,8 +151,9 @@ def _unused(artifact: Artifact) -> Iterator[str]:
             unused.setdefault(kind, []).append(result.target.label)
     for kind, labels in unused.items():
         yield (
-            f"An approximate index is set up ({kind}) and the plan did not use it; its search "
-            f"settings had no effect: {', '.join(labels)}."
+            f"An approximate index is set up ({kind}) and the plan of the question that was "
+            "explained did not use it (a search setting can be the reason, such as a search so "
+            f"wide that comparing all costs less): {', '.join(labels)}."
         )
 
 

@@ -42,6 +42,9 @@ STEP_TIMEOUTS = 10
 SETTLE_TIMEOUTS = 120
 """The same for `settle`, which may have to build an index."""
 _ANEW = "run it again: the place is removed now, and the next run loads it anew"
+_NO_TEXTS = (
+    "attach.text names no field: a text of another tenant's under an own id would not be seen"
+)
 _BEGUN_ANEW = (
     "nothing was resumed: the server holds nothing of what an earlier run began to load, so the "
     "load began anew"
@@ -341,7 +344,9 @@ async def _looked_at(opened: Opened, chunks: Sequence[Chunk]) -> _Loaded:
         found, misplaced = await looked_up(opened.adapter, attach, chunks, description, step)
     told = differences(description, count_per_tenant(chunks), found)
     hidden = hidden_values(opened.settings.secrets)
-    note, differs = hide_secrets(found.note, hidden), hide_secrets(told, hidden)
+    texts = _NO_TEXTS if attach is not None and not attach.text else ""
+    notes = "; ".join(note for note in (found.note, texts) if note)
+    note, differs = hide_secrets(notes, hidden), hide_secrets(told, hidden)
     return _Loaded(description, note=note, differs=differs, misplaced=misplaced)
 
 

@@ -93,7 +93,7 @@ def test_an_approximate_index_that_was_not_used_is_told(
         target=Target("fake", "fake", "dense"),
     )
     notes = "\n".join(validity(make_artifact(result)).notes)
-    assert ("(hnsw) and the plan did not use it" in notes) == told
+    assert ("(hnsw) and the plan of the question" in notes) == told
 
 
 def test_weaknesses_settings_and_what_was_not_read_are_there(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self, cast
 
 import pytest
 
 from retrieverbench.adapter import NOBODY, Description, Settings
 from retrieverbench.errors import Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
-from retrieverbench.run import covering
+from retrieverbench.run import covering, places
 from retrieverbench.run.attach import AttachEntry
 from retrieverbench.run.covering import LookedUp, differences, look_up
 from retrieverbench.run.guard import Step
@@ -129,3 +131,16 @@ async def test_an_adapter_without_get_is_not_asked() -> None:
     index = Unclaimed()
     assert await look_up(index, ENTRY, CHUNKS, STEP) == LookedUp()
     assert not index.asked
+
+
+@pytest.mark.parametrize(("text", "told"), [((), "attach.text names no field"), (("body",), "")])
+async def test_an_index_whose_texts_are_not_read_is_told(text: tuple[str, ...], told: str) -> None:
+    opened = SimpleNamespace(
+        entry=SimpleNamespace(attach=replace(ENTRY, text=text)),
+        adapter=Index(),
+        settings=SimpleNamespace(secrets={}),
+        step=lambda word, _limits: Step("x", word, 5.0),
+    )
+    looked_at = await places._looked_at(cast("places.Opened", opened), CHUNKS)
+    assert told in looked_at.note
+    assert bool(looked_at.note) == bool(told)

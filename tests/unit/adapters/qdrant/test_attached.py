@@ -160,6 +160,7 @@ async def test_what_does_not_fit_is_told_line_by_line(front: Started) -> None:
         ({"id": "pkey"}, {}, "id: .*point 0 has no text or number in payload field 'pkey'; .*'pk'"),
         ({"tenant": "a[0]"}, {}, r"tenant: .*'a\[0\]' is no payload field"),
         ({"text": ("body", "")}, {}, r"text\[1\]: .*'' is no payload field"),
+        ({"text": ("body", "bdy")}, {}, r"text\[1\]: .*no point has .*'bdy'; .*'body'"),
     ]
     async with users_collection(front) as name:
         for change, settings, text in cases:
