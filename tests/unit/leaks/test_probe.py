@@ -41,6 +41,24 @@ async def test_no_token_leaves_a_result() -> None:
     assert not TOKEN.search(told)
 
 
+class Showing(Memory):
+    """Shows one chunk of one tenant to whoever asks."""
+
+    async def search(self, query: Query) -> Response:
+        return Response([Hit("globex/own0", 1.0)])
+
+
+async def test_a_chunk_that_was_shown_often_is_counted_once() -> None:
+    reasons = [
+        result.reason
+        for result in (await audit("P01", adapter=Showing, modes=("lexical",))).values()
+        if result.findings
+    ]
+    assert reasons
+    for reason in reasons:
+        assert re.search(r"; \d+ times in all, 1 chunk$", reason), reason
+
+
 class Failing(Memory):
     """Every seventh search fails as `error` says; asked again it answers."""
 

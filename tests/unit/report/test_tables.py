@@ -15,6 +15,8 @@ from rendering_support import (
     table,
     timings,
 )
+from report_support import probe
+from retrieverbench.leaks.audit import READ_ONLY
 from retrieverbench.model import (
     CaseResult,
     Rule,
@@ -241,3 +243,19 @@ def test_only_metrics_that_were_asked_for_are_shown(make_artifact: MakeArtifact)
     assert "Hit@3" not in table(told, "Quality").columns
     assert "Hit@3" in table(make_artifact(metrics=("hit@3",)), "Quality").columns
     assert "Hit@3" in table(make_artifact(), "Quality").columns
+
+
+def test_an_audit_tells_whose_chunks_it_asked_about(
+    make_artifact: MakeArtifact, make_result: Any
+) -> None:
+    wrote = make_result(probes=(probe("P01"),))
+    left = probe("P08", outcome="not applicable", reason=READ_ONLY)
+    read = make_result(probes=(probe("P01"), left))
+    for results, told in (
+        ((wrote,), ("It loads chunks of its own and asks about them",)),
+        ((read,), ("It only reads, and asks the golden set's questions, about your chunks",)),
+        ((wrote, read), ("It loads chunks", "of a target that is only read")),
+    ):
+        line = summary(make_artifact(*results, kind="audit"))
+        assert all(part in line for part in told)
+        assert ("loads" in line, "only read" in line) == (wrote in results, read in results)

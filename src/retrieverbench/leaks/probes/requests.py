@@ -65,7 +65,10 @@ def _judge_leg(scene: Scene, leg: Leg, own: str, foreign: str) -> None:
             # Engines match each value of a list. No load may store one: probe P24.
             scene.facts["a list of owners"] = "matches each of them"
     except NotUnderstood as error:
-        told = f"this audit does not understand {error}"
+        told = (
+            f"this audit does not understand {error}; judge that condition by hand, then give your "
+            'reason under [leaks] accept_inconclusive = { P04 = "..." }'
+        )
         scene.control(False, f"the condition of leg {leg.path} can be judged", told)
 
 
