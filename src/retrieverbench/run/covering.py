@@ -35,13 +35,14 @@ class LookedUp:
     """Of `asked` chunks of the corpus those that are not there, by tenant.
 
     `keys` are theirs in the index, to their uids. `note` says why that is not known, "" where it
-    is.
+    is. `is_none_there` where all that was drawn was asked for and no owner has any of it.
     """
 
     asked: int = 0
     lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
+    is_none_there: bool = False
 
 
 async def look_up(
@@ -77,7 +78,9 @@ async def look_up(
         if anyio.current_time() > deadline:
             break
     if asked and asked == sum(map(len, lacking.values())):
-        return LookedUp(note=_NOT_ONE.format(asked))
+        if tenant != tenants[-1]:
+            return LookedUp(note=_NOT_ONE.format(asked))
+        return LookedUp(asked, lacking, keys=lost, is_none_there=True)
     return LookedUp(asked, lacking, keys=lost)
 
 

@@ -24,6 +24,7 @@ from retrieverbench.run.covering import (
     look_up,
 )
 from retrieverbench.run.guard import Abandoned, Step
+from retrieverbench.run.identified import check_known
 from retrieverbench.run.loading import count_per_tenant
 
 MOST_ASKERS = 20
@@ -63,6 +64,8 @@ async def looked_up(
     check_common(description, chunks)
     found = await look_up(adapter, entry, chunks, step)
     misplaced = await find_misplaced(adapter, entry, found, description, chunks, step)
+    if found.is_none_there and not misplaced:
+        await check_known(adapter, entry, found, chunks, step)
     if not misplaced:
         check_covered(description, chunks)
     return found, misplaced

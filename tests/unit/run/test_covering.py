@@ -96,11 +96,17 @@ async def test_a_backend_that_cannot_be_asked_by_id_is_told_and_no_failure() -> 
     assert not differences(described(**COUNTS), COUNTS, found)
 
 
-async def test_ids_of_which_none_is_there_are_of_another_field() -> None:
-    found = await look_up(Index(*map(str, range(40))), ENTRY, CHUNKS, STEP)
-    assert "none of 40 chunks" in found.note
+async def test_that_none_is_there_is_told_only_where_all_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    none = Index(*map(str, range(40)))
+    assert (await look_up(none, ENTRY, CHUNKS, STEP)).is_none_there
+    assert not (await look_up(Index(*map(str, range(39))), ENTRY, CHUNKS, STEP)).is_none_there
+    monkeypatch.setattr(covering, "MOST_SECONDS", -1.0)
+    found = await look_up(none, ENTRY, CHUNKS, STEP)
+    assert not found.is_none_there
+    assert "none of 20 chunks" in found.note
     assert "attach.matches" in found.note
-    assert not found.lacking
 
 
 @pytest.mark.parametrize(
