@@ -108,7 +108,7 @@ def check_grade(record: Record, place: str, grade: object, top: int | None) -> i
         record.error(
             "G18",
             f"{place}: {quote(grade)} is not an integer {limit}; "
-            "grades are whole numbers, declare a scale when importing",
+            "grades are whole numbers, 0 for 'not relevant'",
         )
         return None
     if grade < 0:
@@ -120,7 +120,8 @@ def check_grade(record: Record, place: str, grade: object, top: int | None) -> i
         return None
     if top is not None and grade > top:
         record.error(
-            "G19", f"{place}: {grade} is above the set's maximum {top} (manifest grades.max)"
+            "G19",
+            f"{place}: {grade} is above the set's maximum {top} (grades.max, or 3)",
         )
         return None
     return grade

@@ -99,7 +99,16 @@ def _careful_grades(
         settle([faults])
     _check_pairs(rows, faults)
     negatives = sum(row.grade < 0 for row in rows)
-    if negatives and negative != "refuse":
+    if negatives and negative == "refuse":
+        first = next(row for row in rows if row.grade < 0)
+        faults.error(
+            "G19",
+            f"grade: {first.grade} is below 0, one of {plural(negatives, 'negative grade')}; write "
+            "0 for 'judged, not relevant', or score by the rules of a tool that reads them "
+            "(--convention trec_eval)",
+            first.line,
+        )
+    elif negatives:
         word = {"unjudged": "taken as unjudged", "zero": "taken as 0", "keep": "kept"}[negative]
         faults.warn("G19", f"grade: {plural(negatives, 'negative grade')} {word}")
     grades: dict[str, dict[str, int]] = {}
@@ -109,12 +118,6 @@ def _careful_grades(
             of_query[row.document] = row.grade
         elif negative == "zero":
             of_query[row.document] = 0
-        elif negative == "refuse":
-            faults.error(
-                "G19",
-                f"grade: {row.grade} is below 0; say whether negative grades are unjudged or 0",
-                row.line,
-            )
     return grades, {row.grade for row in rows}
 
 
@@ -146,7 +149,7 @@ def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
 def _judgement(words: list[str], number: int, faults: Faults) -> _Row | None:
     grade = words[-1]
     if not _GRADE.fullmatch(grade):
-        remedy = "grades are whole numbers, declare a scale when importing"
+        remedy = "grades are whole numbers, 0 for 'not relevant'"
         if len(words) == 4 and _is_number(grade) and _GRADE.fullmatch(words[2]):
             remedy = "the last column is no grade; if column 3 is, keep the first three columns"
         faults.error("G18", f"grade: {quote(grade)} is not a whole number; {remedy}", number)

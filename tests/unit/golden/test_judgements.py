@@ -54,7 +54,7 @@ def test_judgements_by_query(raw: bytes) -> None:
             b"q1\td1\t0.9\n",
             (
                 "q:2: score: '0.9' is not an integer from 0 on; "
-                "grades are whole numbers, declare a scale when importing [G18]"
+                "grades are whole numbers, 0 for 'not relevant' [G18]"
             ),
         ),
         (

@@ -95,21 +95,21 @@ def case(**fields: object) -> str:
             {"relevance": {"hr:12": 0.5}},
             (
                 "1: relevance['hr:12']: 0.5 is not an integer 0..3; "
-                "grades are whole numbers, declare a scale when importing [G18]"
+                "grades are whole numbers, 0 for 'not relevant' [G18]"
             ),
         ),
         (
             {"relevance": {"hr:12": "2"}},
             (
                 "1: relevance['hr:12']: '2' is not an integer 0..3; "
-                "grades are whole numbers, declare a scale when importing [G18]"
+                "grades are whole numbers, 0 for 'not relevant' [G18]"
             ),
         ),
         (
             {"relevance": {"hr:12": True}},
             (
                 "1: relevance['hr:12']: true is not an integer 0..3; "
-                "grades are whole numbers, declare a scale when importing [G18]"
+                "grades are whole numbers, 0 for 'not relevant' [G18]"
             ),
         ),
         (
@@ -121,7 +121,7 @@ def case(**fields: object) -> str:
         ),
         (
             {"relevance": {"hr:12": 4}},
-            "1: relevance['hr:12']: 4 is above the set's maximum 3 (manifest grades.max) [G19]",
+            "1: relevance['hr:12']: 4 is above the set's maximum 3 (grades.max, or 3) [G19]",
         ),
         (
             {"relevance": {"hr:12": 0}},

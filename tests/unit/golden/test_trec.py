@@ -103,6 +103,14 @@ def test_negative_grades_on_request(
     assert "1 negative grade" in qrels.notes[0]
 
 
+def test_negative_grades_are_refused_in_one_line_with_a_way_on(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_qrels(write(tmp_path, "q 0 a 2\nq 0 s -2\nq 0 t -1\n"))
+    (fault,) = caught.value.faults
+    assert ":2: grade: -2 is below 0, one of 2 negative grades; " in fault
+    assert "--convention trec_eval" in fault
+
+
 def test_a_query_with_negative_grades_only_is_still_judged(tmp_path: Path) -> None:
     qrels = read_qrels(write(tmp_path, "q 0 s -1\nr 0 a 1\n"), negative="unjudged")
     assert qrels.grades == {"q": {}, "r": {"a": 1}}
