@@ -50,7 +50,15 @@ def _translated(error: Exception, settings: Settings) -> BackendError:
 
 def _of_status(error: UnexpectedResponse, where: str) -> BackendError:
     status = error.status_code or 0
-    return error_for(status, f"{where}: {_server_text(error.content)} (status {status})")
+    text = f"{where}: {_server_text(error.content)} (status {status})"
+    if status == 404 and not error.content.strip():  # Qdrant says what it lacks, but for routes
+        return Rejected(text, remedy=_NO_ROUTE)
+    return error_for(status, text)
+
+
+_NO_ROUTE = (
+    "nothing of Qdrant answers at this path: check the path of the endpoint, or leave it out"
+)
 
 
 _TRUST = (

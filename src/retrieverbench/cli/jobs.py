@@ -292,7 +292,10 @@ def _measured(work: Work, progress: Progress) -> Artifact:
 
         def ask() -> None:
             interrupt.set()
-            progress.note("interrupted: closing what was opened; once more to end at once")
+            progress.note(
+                "interrupted: closing what was opened, then the report of what was measured; once "
+                "more to end at once"
+            )
 
         on_signal(ask)
         return await work(progress, interrupt)

@@ -8,9 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
-from retrieverbench.cli import jobs
+from retrieverbench.cli import jobs, loop
 from retrieverbench.cli.formats import Formats
 from retrieverbench.errors import InputError
 from retrieverbench.files import write_whole
@@ -48,3 +49,18 @@ def test_a_disk_that_fills_up_between_the_files_is_told_as_it_is(
     told = capsys.readouterr()
     assert word in told.err
     assert (".json" in told.out) == bool(kept)
+
+
+def test_an_interrupted_command_says_that_what_was_measured_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def at_once(main: Callable[[Callable[[Callable[[], None]], None]], Any], _note: Any) -> Any:
+        return anyio.run(main, lambda ask: ask())
+
+    async def work(_progress: Any, interrupt: anyio.Event) -> Any:
+        return interrupt.is_set()
+
+    said: list[str] = []
+    monkeypatch.setattr(loop, "run_in_loop", at_once)
+    assert jobs._measured(work, SimpleNamespace(note=said.append))
+    assert [text for text in said if "then the report of what was measured" in text]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import trustme
+from httpx import Headers
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 from qdrant_support import (
     A,
@@ -39,6 +41,7 @@ from retrieverbench.errors import (
 )
 from retrieverbench.model import MODES, Chunk
 from retrieverbench_adapters.qdrant import Qdrant
+from retrieverbench_adapters.qdrant.failures import translated
 from tls_support import terminated
 
 pytestmark = [
@@ -133,6 +136,16 @@ async def test_every_failure_has_its_error(
         assert front.secrets["api_key"].reveal() not in str(caught.value)
         found = await target.search(ask(A, "dense", unit_vectors(1)[0]))
         assert len(found.hits) == 5, "the next search is well"
+
+
+@pytest.mark.parametrize(("content", "is_path"), [(b"", True), (b"Not found", False)])
+def test_a_path_that_qdrant_does_not_have_is_named(content: bytes, is_path: bool) -> None:
+    error = translated(
+        UnexpectedResponse(404, "", content, Headers()),
+        Settings("http://h/some/path", "x", frozenset(MODES)),
+    )
+    assert isinstance(error, Rejected)
+    assert ("check the path of the endpoint" in str(error)) == is_path
 
 
 @pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("tomorrow", None)])
