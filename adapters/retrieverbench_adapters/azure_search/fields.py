@@ -15,6 +15,7 @@ from retrieverbench.remote import INTEGER, LONG, is_unicode
 
 WHOLE: Mapping[str, range] = {"Edm.Int32": INTEGER, "Edm.Int64": LONG}
 """Types of whole numbers, and which each of them holds."""
+_ONE_OWNER = "is compared exactly; name a field of these that holds one owner in each document"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -102,7 +103,7 @@ def _strings(fields: Fields, present: Mapping[str, Any]) -> list[str]:
     whole = f", {' or '.join(WHOLE)}"
     roles = (
         ("id", fields.id, (), "names a chunk; name such a field: the index's key is one"),
-        ("tenant", fields.tenant, WHOLE, "is compared exactly; put the owner into such a field"),
+        ("tenant", fields.tenant, WHOLE, _ONE_OWNER),
     )
     found = [
         f"attach.{role}: {name!r} is {present[name]['type']}; only Edm.String"

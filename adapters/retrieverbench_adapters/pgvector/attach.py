@@ -44,6 +44,8 @@ from retrieverbench_adapters.pgvector.visible import (
 from retrieverbench_adapters.pgvector.weaknesses import Usable
 
 _VECTORS = frozenset({"vector", "halfvec"})
+_KEPT_AS_TEXT = frozenset({"character", "citext", "name"})
+"""Types whose values a cast to text leaves as they are; an array's it would wrap in braces."""
 _CLASS_OF_METRIC = {"cosine": "cosine", "inner_product": "ip", "l2": "l2"}
 
 
@@ -154,9 +156,11 @@ def _unreadable(named: Mapping[str, str], found: Catalog) -> Iterator[str]:
 
 def _tenant_faults(tenant: Column, found: Catalog, attached: Attached) -> Iterator[str]:
     if tenant.kind not in EXACT_KINDS:
+        column = f"ALTER TABLE {found.name} ALTER COLUMN {attached.tenant} TYPE text"
+        exact = "name a column of text, whole numbers or uuid that holds one owner in each row"
         yield (
             f"tenant: {attached.tenant!r} is {tenant.type}, which does not compare texts exactly; "
-            f"ALTER TABLE {found.name} ALTER COLUMN {attached.tenant} TYPE text"
+            f"{column if tenant.kind in _KEPT_AS_TEXT else exact}"
         )
     elif not tenant.deterministic:
         yield (

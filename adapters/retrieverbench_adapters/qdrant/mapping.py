@@ -129,7 +129,8 @@ def payload_faults(sample: models.Record | None, fields: Fields) -> Iterator[str
     if type(owner) not in {str, int}:
         yield (
             f"tenant: field {fields.tenant!r} of point {sample.id} holds {_kind(owner)}, neither "
-            "text nor a whole number: no tenant is compared with it exactly; store the owner so"
+            "text nor a whole number: no tenant is compared with it exactly; name a field that "
+            "holds one owner in each point, as text or as a whole number"
         )
     if uid_of(sample.id, payload, fields) is None:
         yield (

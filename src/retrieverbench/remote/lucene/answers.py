@@ -140,13 +140,17 @@ def tenant_field_fault(index: Json, name: str = "tenant") -> str:
         remedy = f"name {name}.{exact[0]}" if exact else "map it as keyword and index it again"
         return f"the tenant field is {kind}, not keyword: tenants are not matched exactly; {remedy}"
     if "normalizer" in tenant:
-        return f"the tenant field has the normalizer {tenant['normalizer']!r}: tenants can coincide"
+        return (
+            f"the tenant field has the normalizer {tenant['normalizer']!r}: tenants can coincide; "
+            "map it without one and index it again"
+        )
     settings: Json = index["settings"]["index"]
     shortest = tenant.get("ignore_above", settings.get("mapping", {}).get("ignore_above"))
     if shortest is not None and int(str(shortest)) < MAX_TENANT_BYTES:
         return (
             f"the tenant field ignores values above {shortest} characters, and a tenant may have "
-            f"{MAX_TENANT_BYTES}: chunks of long tenants are not found"
+            f"{MAX_TENANT_BYTES}: chunks of long tenants are not found; index it again "
+            f"with an ignore_above of {MAX_TENANT_BYTES} or more"
         )
     return ""
 

@@ -23,6 +23,7 @@ _EXACT = frozenset({"keyword", "boolean", "date", "ip", *WHOLE, "double", "float
 _TEXTS = frozenset({"text", "match_only_text"})
 _VECTORS = frozenset({"dense_vector", "knn_vector"})
 _COSINE = frozenset({"cosine", "cosinesimil"})
+_AGAIN = "; change its mapping and index again, or name another field"
 _UNREAD = (
     "mapping and settings of the index: the credential may not read them "
     "(it needs view_index_metadata), so no field is checked"
@@ -172,11 +173,17 @@ def _faults(settings: Settings, fields: Fields, index: Json, *, by_script: bool)
         if role != "tenant" and field.get("type") not in allowed:
             found.append(f"attach.{role}: {name!r} is {field.get('type')}; map a keyword field")
         elif field.get("index") is False:
-            found.append(f"attach.{role}: {name!r} is not indexed, so nothing can be found by it")
+            found.append(
+                f"attach.{role}: {name!r} is not indexed, so nothing can be found by it{_AGAIN}"
+            )
         elif role in {"id", "tenant"} and field.get("doc_values") is False:
-            found.append(f"attach.{role}: {name!r} has no doc_values, so hits could not be named")
+            found.append(
+                f"attach.{role}: {name!r} has no doc_values, so hits could not be named{_AGAIN}"
+            )
     if fields.id != ID and "normalizer" in (field_at(mappings, fields.id) or {}):
-        found.append(f"attach.id: {fields.id!r} has a normalizer, which changes the ids it gives")
+        found.append(
+            f"attach.id: {fields.id!r} has a normalizer, which changes the ids it gives{_AGAIN}"
+        )
     if settings.modes & {"lexical", "hybrid"}:
         found += _text_faults(fields, mappings)
     if settings.modes & {"dense", "hybrid"}:
@@ -190,9 +197,10 @@ def _text_faults(fields: Fields, mappings: Json) -> Iterator[str]:
     for name in fields.text:
         field = field_at(mappings, name) or {}
         if field.get("type") not in _TEXTS:
-            yield f"attach.text: {name!r} is {field.get('type')}, not text: it is not analysed"
+            kind = field.get("type")
+            yield f"attach.text: {name!r} is {kind}, not text: it is not analysed{_AGAIN}"
         elif field.get("index") is False:
-            yield f"attach.text: {name!r} is not indexed, so its words are not found"
+            yield f"attach.text: {name!r} is not indexed, so its words are not found{_AGAIN}"
 
 
 def _vector_faults(
@@ -203,7 +211,8 @@ def _vector_faults(
         return
     field = field_at(index["mappings"], fields.vector) or {}
     if field.get("type") not in _VECTORS:
-        yield f"attach.vector: {fields.vector!r} is {field.get('type')}, no field of vectors"
+        kind = field.get("type")
+        yield f"attach.vector: {fields.vector!r} is {kind}, no field of vectors; name one"
         return
     size = field.get("dims", field.get("dimension"))
     if size != settings.dimension:
@@ -217,7 +226,7 @@ def _vector_faults(
     if field["type"] == "knn_vector":
         searchable = str(index["settings"]["index"].get("knn")).lower() == "true"
     if not searchable:
-        yield f"attach.vector: {fields.vector!r} is not indexed for nearest neighbours"
+        yield f"attach.vector: {fields.vector!r} is not indexed for nearest neighbours{_AGAIN}"
     if field.get("method", {}).get("engine") == "nmslib":
         yield (
             f"attach.vector: {fields.vector!r} is of the engine nmslib, which filters after the "
@@ -237,7 +246,8 @@ def _weaknesses(settings: Settings, fields: Fields, index: Json) -> Iterator[str
     if "ignore_above" in identity:
         yield (
             f"attach.id: {fields.id!r} ignores values above {identity['ignore_above']} "
-            "characters; chunks of longer ids cannot be named"
+            "characters; chunks of longer ids cannot be named; index it again with a larger "
+            "ignore_above"
         )
     vector = field_at(index["mappings"], fields.vector) or {}
     told = vector.get("similarity", vector.get("method", {}).get("space_type"))

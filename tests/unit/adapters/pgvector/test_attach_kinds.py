@@ -170,3 +170,28 @@ async def test_names_with_dots_and_domains_over_domains(shop: Shop, server: Star
     )
     await own_only(shop, replace(BASE, name="my.shop.all.docs"), options=EXACT)
     await ask(server, 'DROP SCHEMA "my.shop" CASCADE')
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "remedy"),
+    [
+        ("text[]", "ARRAY[owner]", "name a column of text, .* holds one owner in each row"),
+        ("jsonb", "to_jsonb(owner)", "name a column of text, .* holds one owner in each row"),
+        ("character(8)", "owner", r"ALTER TABLE shop\.odd ALTER COLUMN owner TYPE text"),
+    ],
+)
+async def test_owners_of_a_type_that_is_not_exact_are_kept(
+    shop: Shop, server: Started, kind: str, value: str, remedy: str
+) -> None:
+    """A cast is advised only where it leaves the values: of an array it would make '{acme}'."""
+    await ask(
+        server,
+        f"CREATE TABLE shop.odd AS SELECT doc_id, ({value})::{kind} AS owner, body, embedding"
+        " FROM shop.docs; GRANT SELECT ON shop.odd TO shop_reader",
+    )
+    try:
+        with pytest.raises(InputError, match=f"does not compare texts exactly; {remedy}$"):
+            async with shop.opened(replace(BASE, name="shop.odd")):
+                pytest.fail("opened")
+    finally:
+        await ask(server, "DROP TABLE shop.odd")

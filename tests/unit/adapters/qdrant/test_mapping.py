@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from qdrant_client import models
 
 from qdrant_information_support import information
 from retrieverbench.adapter import Settings
 from retrieverbench.model import MODES
 from retrieverbench_adapters.qdrant.description import general_weaknesses
 from retrieverbench_adapters.qdrant.fields import Fields
-from retrieverbench_adapters.qdrant.mapping import slowness, strict_faults, vector_faults
+from retrieverbench_adapters.qdrant.mapping import (
+    payload_faults,
+    slowness,
+    strict_faults,
+    vector_faults,
+)
 from retrieverbench_adapters.qdrant.options import Search
 
 FIELDS = Fields("pk", "owner", ("body",), "dense", "words", {})
@@ -66,3 +72,12 @@ def test_idf_of_several_shards() -> None:
     assert general_weaknesses([several], key=True, lexical=False) == []
     custom = information(params={"shard_number": 3, "sharding_method": "custom"})
     assert general_weaknesses([custom], key=True, lexical=True) == []
+
+
+def test_a_list_of_owners_says_what_to_name() -> None:
+    point = models.Record(id=1, payload={"owner": ["acme", "globex"], "pk": "1"})
+    (fault,) = payload_faults(point, FIELDS)
+    assert "'owner' of point 1 holds a list" in fault
+    assert fault.endswith(
+        "; name a field that holds one owner in each point, as text or as a whole number"
+    )

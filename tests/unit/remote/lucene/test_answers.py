@@ -73,6 +73,7 @@ def test_a_tenant_field_is_exact_or_says_why_not(tenant: dict[str, object], word
     fault = tenant_field_fault(index(**tenant))
     assert words in fault
     assert bool(fault) is bool(words)
+    assert ("; " in fault and "index it again" in fault) is bool(words)  # what to do
 
 
 def test_a_limit_of_the_whole_index_counts_too() -> None:
