@@ -77,7 +77,11 @@ class Shipped:
     @property
     def identity(self) -> Mapping[str, str]:
         """The file's checksum; the model that made it is not known here."""
-        return {"model": "shipped", "source": self._source, "dimension": str(self._dimension)}
+        return {
+            "model": "shipped",
+            "query_vectors": self._source,
+            "dimension": str(self._dimension),
+        }
 
     @property
     def dimension(self) -> int:
@@ -110,12 +114,17 @@ def _read_line(line: bytes) -> tuple[str, array[float]]:
         data = json.loads(line)
         text, numbers = data["query"], data["vector"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError('not an object {"query": text, "vector": numbers}') from None
+        raise ValueError('write an object {"query": text, "vector": numbers}') from None
     if not isinstance(text, str) or not isinstance(numbers, list) or not numbers:
         raise ValueError("query must be text, and vector a list of numbers")
-    if not all(type(number) in {int, float} for number in numbers):
-        raise ValueError(f"vector of {text!r:.60}: holds something that is no number")
+    for place, number in enumerate(numbers):
+        if type(number) not in {int, float}:
+            wrong = f"element {place} is {json.dumps(number):.60}"
+            raise ValueError(f"vector of {text!r:.60}: {wrong}; write a list of numbers")
     length = math.hypot(*numbers)
     if not math.isfinite(length) or length == 0:
-        raise ValueError(f"vector of {text!r:.60}: its length is {length}, so it has no direction")
+        raise ValueError(
+            f"vector of {text!r:.60}: its length is {length}, so it has no direction; "
+            "make the vectors anew"
+        )
     return text, array("f", (number / length for number in numbers))

@@ -177,8 +177,7 @@ def _vector(record: Record, name: str, value: object, dimension: int | None) -> 
             return value
         value = value.tolist()
     if not isinstance(value, list) or not value or not set(map(type, value)) <= {int, float}:
-        what = "missing" if value is None else f"{quote(value)} is {type_of(value)}"
-        record.error("G42", f"{name}: {what}; write a list of numbers")
+        record.error("G42", f"{name}: {_no_numbers(value)}; write a list of numbers")
         return None
     if dimension is not None and len(value) != dimension:
         record.error("G42", f"{name}: {plural(len(value), 'number')}, the model gives {dimension}")
@@ -192,10 +191,22 @@ def _vector(record: Record, name: str, value: object, dimension: int | None) -> 
         return None
     if not any(vector):
         record.error(
-            "G42", f"{name}: all {len(value)} numbers are 0; it has no direction, so no cosine"
+            "G42",
+            f"{name}: all {len(value)} numbers are 0; it has no direction, so no cosine: "
+            f"{_MAKE_ANEW}",
         )
         return None
     return vector
+
+
+def _no_numbers(value: object) -> str:
+    """Why a value is no list of numbers, by the first element that is none."""
+    if value is None:
+        return "missing"
+    if not isinstance(value, list):
+        return f"{quote(value)} is {type_of(value)}"
+    wrong = next((i for i, x in enumerate(value) if type(x) not in {int, float}), None)
+    return "an empty list" if wrong is None else f"element {wrong} is {quote(value[wrong])}"
 
 
 def _float32(values: Sequence[float]) -> array[float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from retrieverbench.errors import TenantError
 
 MAX_TENANT_BYTES = 128
+_SHOWN = 80
 DEFAULT_TENANT_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
@@ -25,7 +26,7 @@ class TenantId:
     def __post_init__(self) -> None:
         fault = _fault(self.value)
         if fault is not None:
-            raise TenantError(f"tenant: {self.value!r:.80} {fault}")
+            raise TenantError(f"tenant: {_shown(self.value)} {fault}; rename it")
 
     def __str__(self) -> str:
         return self.value
@@ -42,10 +43,16 @@ def parse_tenant(raw: object, pattern: str = DEFAULT_TENANT_PATTERN) -> TenantId
     tenant = TenantId(raw)
     if re.fullmatch(pattern, raw) is None:
         raise TenantError(
-            f"tenant: {raw!r:.80} does not match {pattern!r}; "
+            f"tenant: {_shown(raw)} does not match {pattern!r}; "
             "rename it or widen tenant_pattern in the suite"
         )
     return tenant
+
+
+def _shown(raw: object) -> str:
+    """A value for a message; of a long one the cut is seen."""
+    text = repr(raw)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 2]}…{text[-1]}"
 
 
 def _fault(raw: object) -> str | None:

@@ -63,14 +63,14 @@ def test_another_file_is_another_identity(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "not an object"),
-        ('{"query": "x"}', "not an object"),
+        ("{", "write an object"),
+        ('{"query": "x"}', "write an object"),
         ('{"query": 1, "vector": [1]}', "query must be text"),
         ('{"query": "x", "vector": []}', "list of numbers"),
-        ('{"query": "x", "vector": ["1"]}', "no number"),
-        ('{"query": "x", "vector": [true]}', "no number"),
-        ('{"query": "x", "vector": [0, 0]}', "no direction"),
-        ('{"query": "x", "vector": [NaN, 1]}', "no direction"),
+        ('{"query": "x", "vector": [1, "1"]}', 'element 1 is "1"; write a list'),
+        ('{"query": "x", "vector": [true]}', "element 0 is true; write a list"),
+        ('{"query": "x", "vector": [0, 0]}', "no direction; make the vectors anew"),
+        ('{"query": "x", "vector": [NaN, 1]}', "no direction; make the vectors anew"),
     ],
 )
 def test_a_broken_line_is_named_with_its_number(tmp_path: Path, line: str, fault: str) -> None:

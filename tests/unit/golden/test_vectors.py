@@ -78,12 +78,18 @@ def test_vectors_are_put_on_their_chunks(tmp_path: Path) -> None:
         (
             A + '{"id": "b", "vector": [0, 0.0]}\n' + G,
             None,
-            "2: vector of 'b': all 2 numbers are 0; it has no direction, so no cosine [G42]",
+            (
+                "2: vector of 'b': all 2 numbers are 0; it has no direction, so no cosine: "
+                "make the vectors anew [G42]"
+            ),
         ),
         (
             A + '{"id": "b", "vector": [1e-60, 0]}\n' + G,
             None,
-            "2: vector of 'b': all 2 numbers are 0; it has no direction, so no cosine [G42]",
+            (
+                "2: vector of 'b': all 2 numbers are 0; it has no direction, so no cosine: "
+                "make the vectors anew [G42]"
+            ),
         ),
         (
             A + G,
@@ -99,12 +105,22 @@ def test_vectors_are_put_on_their_chunks(tmp_path: Path) -> None:
         (
             A + '{"id": "b", "vector": ["1", 2]}\n' + G,
             None,
-            "2: vector of 'b': [\"1\", 2] is a list; write a list of numbers [G42]",
+            "2: vector of 'b': element 0 is '1'; write a list of numbers [G42]",
         ),
         (
-            A + '{"id": "b", "vector": [true, 2]}\n' + G,
+            A + '{"id": "b", "vector": [2, true]}\n' + G,
             None,
-            "2: vector of 'b': [true, 2] is a list; write a list of numbers [G42]",
+            "2: vector of 'b': element 1 is true; write a list of numbers [G42]",
+        ),
+        (
+            A + '{"id": "b", "vector": []}\n' + G,
+            None,
+            "2: vector of 'b': an empty list; write a list of numbers [G42]",
+        ),
+        (
+            A + '{"id": "b", "vector": 3}\n' + G,
+            None,
+            "2: vector of 'b': 3 is a number; write a list of numbers [G42]",
         ),
         (
             A + B + G + '{"id": "a", "vector": [1, 1]}\n',

@@ -55,8 +55,13 @@ def test_other_types_name_nobody(value: object, text: str) -> None:
     ],
 )
 def test_refused_whatever_the_pattern(value: str, text: str) -> None:
-    with pytest.raises(TenantError, match=text):
+    with pytest.raises(TenantError, match=f"{text}.*; rename it$"):
         parse_tenant(value, ".*")
+
+
+def test_a_long_name_is_shown_with_its_cut() -> None:
+    with pytest.raises(TenantError, match=r"tenant: 'x{77}…' is longer than"):
+        TenantId("x" * 129)
 
 
 @pytest.mark.parametrize("value", ["a b", "a/b", "-a", ".a", "a*", "café", "a'", "a%"])
