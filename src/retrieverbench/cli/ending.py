@@ -69,7 +69,7 @@ class Ending:
 
 @contextmanager
 def told_to_its_end() -> Iterator[None]:
-    """Everything is measured: a first request to end waits for the verdict and the report.
+    """Nothing is measured any more: a first request to end waits for the verdict and the report.
 
     What they say is then what the exit code says. The second ends the process at once.
     """
@@ -80,8 +80,8 @@ def told_to_its_end() -> Iterator[None]:
         if not asked:
             asked.append(now)
             say_now(
-                "interrupted, but everything is measured: the report follows; once more to end "
-                "at once"
+                "interrupted, but nothing is measured any more: the report follows; once more to "
+                "end at once"
             )
         elif now - asked[0] >= SAME_SECONDS:
             say_now(f"interrupted before the report was whole: exit {INTERRUPTED}")

@@ -62,7 +62,10 @@ def shown_elsewhere(
         if is_whole or not world.exported or not world.holds(asker, uid):
             yield uid, owner, "id", uid
     if texts_stay:
-        yield from _texts(answer, told.asked, world, asker)
+        within = world.texts_within(told.error) if told.error else []
+        named = " ".join(told.asked)
+        repeated = [text for text in within if text not in named]
+        yield from _texts([*answer, *repeated], told.asked, world, asker)
         yield from _words([*answer, told.error], told.asked, world, asker)
         yield from _vectors(told.answer, told.vector, world, asker)
 

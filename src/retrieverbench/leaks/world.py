@@ -7,6 +7,7 @@ one `group` share text and vector in every tenant, so that a missing condition m
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ SHELVES, LEVELS = 3, 4
 """How many values the first two of an own chunk's metadata have."""
 LONG, LONG_TEXT = 4, 300
 """Which own chunk's text is long, and its words; the others have six."""
+_PIECES = re.compile(r"""["'\n]|:\s""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,16 @@ class World:
         if self.exported:
             return stored(self.exported).with_text(text)
         return self._by_text.get(text, {})
+
+    def texts_within(self, longer: str) -> list[str]:
+        """The whole texts of the place's chunks that stand in a longer one, whatever is around.
+
+        Of a user's own chunks, of which there may be many, those between quotes or from a colon
+        on alone.
+        """
+        if self.exported:
+            return [part for part in _PIECES.split(longer) if self.with_text(part)]
+        return [text for text in self._by_text if text in longer]
 
     def holds(self, tenant: TenantId, text: str) -> bool:
         """Whether a chunk of the tenant's has this within its title or text."""

@@ -21,7 +21,7 @@ _RULED = "rls"
 _SHARE = (
     "The share of the exact answer that came back, by the number of foreign chunks that answer "
     "the question better. It breaks at the first crowd that hides own chunks. Only the filter "
-    f"mode '{_TARGETS_OWN}' is judged."
+    f"mode '{_TARGETS_OWN}' is judged; of others what is foreign alone, which is a leak."
 )
 _ORDERS = (
     "The share of the exact answer by when the tenant's chunks were written, seen from the "
@@ -33,10 +33,10 @@ _MODES = (
     "largest crowd. The share found is that of a tenant's ten best chunks there, written among "
     "the others' ('own written shuffled' above, and what P10 judges of the target's own mode). "
     "Short are the answers with fewer chunks than they should have, of one question beside each "
-    "crowd and one for each order of writing. The target's own mode alone is judged; the "
-    "others are facts. In hybrid mode words may find what the vectors' leg misses. An approximate "
-    "index is built anew for each mode and differs each time, also under the same --seed: small "
-    "differences between rows may be those of the build."
+    "crowd and one for each order of writing. The target's own mode alone is judged; of the "
+    "others what is foreign alone, which is a leak. In hybrid mode words may find what the "
+    "vectors' leg misses. An approximate index is built anew for each mode and differs each "
+    "time, also under the same --seed: small differences between rows may be those of the build."
 )
 
 

@@ -53,6 +53,19 @@ def test_what_is_others_is_found_wherever_it_stands(told: Told) -> None:
     assert not shown(told, asker=OTHER)
 
 
+def test_a_whole_text_within_an_error_is_shown_but_not_that_of_the_question() -> None:
+    """Of a chunk without a word of its own, as a magnet is."""
+    text = "padutu fozodo tovuzu luzorugo kababa"
+    world = replace(WORLD, chunks={**WORLD.chunks, OTHER: [Chunk("m", OTHER, text)]}, only={})
+    error = f"nothing of yours; best was {text}; try again"
+    assert shown(Told(error=error), world) == {f"{OTHER.value}/m"}
+    assert not shown(Told(error=error, asked=[f"what is {text}?"]), world)
+    assert not shown(Told(error=error), world, asker=OTHER)
+    known = "The terms and conditions of use"
+    for told in (f"best: {known}", f"best is '{known}' and more"):
+        assert shown(Told(error=told), EXPORTED, TenantId("x")) == {"docs/c2"}
+
+
 @pytest.mark.parametrize("sent", [{"sent": [TOKEN.upper()]}, {"answer": [f"<b>{TOKEN}</b>"]}])
 def test_a_token_is_found_in_what_was_left_out_too(sent: dict[str, list[str]]) -> None:
     assert shown(Told(**sent)) == {CANARY.uid}  # type: ignore[arg-type]

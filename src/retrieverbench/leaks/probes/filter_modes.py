@@ -80,11 +80,15 @@ async def _measured(scene: Scene, world: World, mode: str, options: Options) -> 
     name, _make_world = crowds(scene.draw)
     variant = Variant(**options, concurrency=ONE_CONNECTION.concurrency)
     apart = replace(scene, tried=Tried(), unanswered=[], uncontrolled=[], controls=[])
-    told = FilterMode(mode, options)
+    if mode:
+        apart.hint = f"in filter mode {mode!r}, which the target does not set"
+    told, known = FilterMode(mode, options), len(scene.findings)
     try:
         name = f"{name}, {mode}" if mode else name
         async with apart.loaded(name, lambda: world, variant) as place:
             facts = await _found_by_small(place)
+            if mode and len(scene.findings) > known:
+                return replace(told, note="others' chunks were shown instead, which is a leak")
             if apart.uncontrolled or apart.unanswered:
                 return replace(told, note=(apart.uncontrolled + apart.unanswered)[0])
             told = replace(told, facts=facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from audit_support import audit_one
 from retrieverbench.errors import Refused
 from retrieverbench.leaks import Declared, crowds
-from retrieverbench.model import FilterMode, Plan, ProbeResult, Query, Response
+from retrieverbench.model import FilterMode, Plan, ProbeResult, Query, Response, TenantId
 from retrieverbench_adapters.memory import Memory
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +79,28 @@ async def test_a_mode_that_cannot_be_measured_is_told_and_judges_nothing() -> No
     assert told["unknown"].facts == {}
     assert "own tenant" in told["silent"].note, "what answers nobody hides nothing"
     assert told["silent"].facts == {}
+
+
+async def test_a_leak_of_another_mode_is_a_leak_and_says_of_which() -> None:
+    class Open(Modes):
+        """One of its modes asks everybody's chunks."""
+
+        async def search(self, query: Query) -> Response:
+            if self._options.search.rrf_k != 63:
+                return await super().search(query)
+            names = (await self.describe()).chunks
+            other = next(name for name in names if name != query.tenant.value)
+            return await Memory.search(self, replace(query, tenant=TenantId(other)))
+
+        filter_modes: ClassVar[Mapping[str, object]] = {"open": {"search": {"rrf_k": 63}}}
+
+    result = await audit_one("P10", adapter=Open)
+    assert (result.outcome, result.severity) == ("fail", "critical")
+    assert "in filter mode 'open', which the target does not set" in result.reason
+    told = modes_of(result)
+    assert told["open"].facts == {}
+    assert "which is a leak" in told["open"].note
+    assert told[""].facts["own first"] == 1.0
 
 
 async def test_the_plan_of_each_mode_is_told() -> None:
