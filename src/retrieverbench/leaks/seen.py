@@ -37,4 +37,5 @@ class Seen:
             return f"an error: {one_line(self.error):.200}"
         if self.refused:
             return "a refusal"
-        return plural(len(self.uids), "other chunk") if self.uids else "no chunk"
+        many = plural(len(self.uids), "chunk")
+        return f"{many} without all that was expected" if self.uids else "no chunk"
