@@ -47,7 +47,7 @@ FLAWS = (
     Flaw("owner-absent", "told", "without an owner", document={"owner": None}),
     Flaw("owner-copied", "leak", document={"team": "cedar"}),
     Flaw("text-of-another", "leak", "which belongs to 'cedar'", document={"body": "cedar"}),
-    Flaw("alias-with-a-hole", "clean", alias={"match_all": {}}),
+    Flaw("alias-with-a-hole", "told", "an alias with a filter", alias={"match_all": {}}),
     Flaw("alias-that-hides", "told", "lacks 1", alias={"bool": {"must_not": [{"term": {"n": 0}}]}}),
 )  # fmt: skip
 

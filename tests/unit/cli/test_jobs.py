@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,7 +56,8 @@ def test_an_interrupted_command_says_that_what_was_measured_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def at_once(main: Callable[[Callable[[Callable[[], None]], None]], Any], _note: Any) -> Any:
-        return anyio.run(main, lambda ask: ask())
+        with ThreadPoolExecutor(1) as pool:  # where no other test's event loop runs
+            return pool.submit(anyio.run, main, lambda ask: ask()).result()
 
     async def work(_progress: Any, interrupt: anyio.Event) -> Any:
         return interrupt.is_set()
