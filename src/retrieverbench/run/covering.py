@@ -13,6 +13,7 @@ import anyio
 from retrieverbench.adapter import NOBODY, Adapter, Description, ReadsById
 from retrieverbench.errors import AdapterError, BackendError, Code, plural
 from retrieverbench.model import Chunk
+from retrieverbench.remote import shortened
 from retrieverbench.run.attach import AttachEntry, key_of
 from retrieverbench.run.guard import Abandoned, Step
 from retrieverbench.run.loading import by_tenant, count_per_tenant
@@ -23,6 +24,8 @@ SHOWN = 5
 """Tenants that a text names before it only counts."""
 MOST_CHUNKS, MOST_TENANTS, MOST_AT_ONCE, MOST_SECONDS = 10_000, 200, 500, 10.0
 """What is looked up by id, drawn from the whole corpus; one request is of one tenant."""
+_LONGEST = 40
+"""Characters shown of an owner: where attach.tenant names another field it may be a text."""
 _NOT_LOOKED_UP = "the index was not asked for chunks by their ids"
 _NOT_ONE = (
     "the index has none of {} chunks of the corpus that were asked for by id: do attach.id and "
@@ -88,7 +91,10 @@ def check_common(description: Description, chunks: Sequence[Chunk]) -> None:
     """Where index and corpus have no tenant in common, nothing that is counted means anything."""
     there, known = [t for t in description.chunks if t != NOBODY], count_per_tenant(chunks)
     if there and not known.keys() & set(there):
-        shown = (", ".join(map(repr, sorted(names)[:SHOWN])) for names in (there, known))
+        shown = (
+            ", ".join(repr(shortened(name, _LONGEST)) for name in sorted(names)[:SHOWN])
+            for names in (there, known)
+        )
         of_index, of_corpus = shown
         raise AdapterError(
             f"no tenant of the index is one of the corpus: the index has {of_index}, the corpus "

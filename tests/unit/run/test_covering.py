@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 import pytest
 
 from retrieverbench.adapter import NOBODY, Description, Settings
-from retrieverbench.errors import Rejected
+from retrieverbench.errors import AdapterError, Rejected
 from retrieverbench.model import Chunk, Hit, Query, Response, TenantId
 from retrieverbench.run import covering, places
 from retrieverbench.run.attach import AttachEntry
@@ -150,3 +150,12 @@ async def test_an_index_whose_texts_are_not_read_is_told(text: tuple[str, ...], 
     looked_at = await places._looked_at(cast("places.Opened", opened), CHUNKS)
     assert told in looked_at.note
     assert bool(looked_at.note) == bool(told)
+
+
+def test_owners_of_another_field_are_shown_in_part() -> None:
+    """They may be the texts of chunks."""
+    text = "acme grants insurance benefits under rule 6; ask about insurance at desk 6."
+    with pytest.raises(AdapterError, match="no tenant of the index is one of the corpus") as caught:
+        covering.check_common(described(**{text: 1}), CHUNKS)
+    assert text not in str(caught.value)
+    assert "'acme grants" in str(caught.value)
