@@ -54,7 +54,7 @@ class Dies(Leaking):
 
 class Blocks(Leaking):
     async def end(self):
-        time.sleep(10**6)
+        time.sleep(10**6)  # for good: what is tested is that it is broken off
 
 
 class BreaksTheLoop(Leaking):

@@ -262,8 +262,7 @@ class _Watch:
         if silent < TELL_SECONDS:
             self._has_told = False
             return
-        main = threading.main_thread().ident or 0
-        place = _foreign_place(sys._current_frames().get(main))  # noqa: SLF001 - made for this
+        place = _place_of_main_thread()
         if place is None:
             return
         if not self._has_told:
@@ -271,7 +270,7 @@ class _Watch:
             say_now(f"interrupted, but {place} blocks the event loop; once more to end at once")
         if silent > self._patience:
             self._patience = TELL_SECONDS  # the next ones are of the same kind
-            signal.pthread_kill(main, BREAK)
+            _interrupt_main_thread()
 
     def _answer(self) -> None:
         self._answered = monotonic()
@@ -279,6 +278,17 @@ class _Watch:
     def _call(self, function: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function)
+
+
+def _place_of_main_thread() -> str | None:
+    """Where an adapter's code holds the main thread; None where it runs none."""
+    frames = sys._current_frames()  # noqa: SLF001 - nothing else tells where a thread stands
+    return _foreign_place(frames.get(threading.main_thread().ident or 0))
+
+
+def _interrupt_main_thread() -> None:
+    """Make it look what is to be broken off."""
+    signal.pthread_kill(threading.main_thread().ident or 0, BREAK)
 
 
 class _Patrol:
@@ -310,9 +320,10 @@ class _Patrol:
                 self._loop.call_soon_threadsafe(self._turned)
         self._rounds += 1
         seconds = self._rounds * ROUND_SECONDS - allowance.seconds
-        main = threading.main_thread().ident or 0
-        place = _foreign_place(sys._current_frames().get(main))  # noqa: SLF001 - made for this
-        if seconds <= ROUND_SECONDS or place is None or task is None:
+        if seconds <= ROUND_SECONDS or task is None:
+            return
+        place = _place_of_main_thread()
+        if place is None:
             return
         if seconds > allowance.seconds + LAST_SECONDS:
             say_now(f"error: {place} blocks the event loop and cannot be broken off")
@@ -322,7 +333,7 @@ class _Patrol:
             "let it await, or run what blocks in asyncio.to_thread"
         )
         self._overrun = task, why
-        signal.pthread_kill(main, BREAK)
+        _interrupt_main_thread()
 
     def break_off(self) -> None:
         """In the main thread: raise Blocked if it still runs what was found."""
