@@ -85,6 +85,18 @@ async def test_plans_tell_index_and_filter_by_the_profile(backend: Backend) -> N
                 assert "slower" in plan.caveat
 
 
+async def test_a_condition_beside_the_vector_search_is_told_as_applied_after_it(
+    backend: Backend,
+) -> None:
+    search = {"knn_filter": "outside"}
+    async with backend.opened(options={"search": search}) as adapter:
+        await adapter.put([chunk(t, "1", "leave policy", n) for n, t in enumerate("ab")])
+        await adapter.settle()
+        moments = [(await adapter.explain(query("a", mode))).filtered for mode in MODES]
+        told = dict(zip(MODES, moments, strict=True))
+        assert told == {"dense": "after", "lexical": "before", "hybrid": "after"}
+
+
 async def test_a_recorder_sees_every_request_answer_and_error(backend: Backend) -> None:
     log = RequestLog()
     async with backend.opened(recorder=log) as adapter:
